@@ -1,0 +1,39 @@
+# Two commands for a newcomer: `make demo` and `make test`. The rest is for contributors.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PYTHONHASHSEED = 0
+
+.PHONY: demo test lint papers speed clean
+
+demo: $(VENV)/.installed
+	$(BIN)/weakly demo
+
+test: lint
+	$(BIN)/python -m pytest -n 2 -q
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	$(BIN)/mypy
+
+papers: $(VENV)/.installed-dev
+	$(BIN)/weakly papers run all --quick
+
+speed: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/speed/run.py
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# An environment with what a user installs, and one with the developers' tools on top.
+$(VENV)/.installed: pyproject.toml
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[plot,cli]'
+	touch $@
+
+$(VENV)/.installed-dev: pyproject.toml
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/.installed

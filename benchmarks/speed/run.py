@@ -1,0 +1,125 @@
+"""Print every speed and memory claim of the project beside its rival: ``python benchmarks/speed/run.py``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from claims import CLAIMS, Claim
+from measure import measure
+
+from weakly.datasets import list_datasets
+from weakly.papers import Store, markdown_table
+from weakly.papers._environment import machine, source, versions
+from weakly.papers._store import write_atomically
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+HEADER = (
+    *("claim", "ours", "rival", "ratio", "ratio limit", "peak memory", "rival's peak", "memory limit"),
+    *("error", "rival's error", "kept"),
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    if options.list:
+        print("\n".join(f"{claim.name:14} {claim.statement}" for claim in CLAIMS))
+        return 0
+    store = Store(options.results / "speed.jsonl")
+    chosen = [claim for claim in CLAIMS if not options.only or claim.name in options.only]
+    kept = [_measure_and_tell(claim, store, options.repeats) for claim in chosen]
+    if store.path.exists():
+        written = write_atomically(options.results / "speed.md", page(store.records()) + "\n")
+        print(f"\n{written.read_text()}")
+    return int(not all(kept))
+
+
+def _measure_and_tell(claim: Claim, store: Store, repeats: int | None) -> bool:
+    """Measure one claim, store it and say whether it was kept or could not be measured here."""
+    reason = reason_to_skip(claim)
+    if reason:
+        print(f"{claim.name}: skipped, {reason}.")
+        return True
+    print(f"{claim.name}: {claim.statement}", flush=True)
+    try:
+        measured = measure(claim, repeats)
+    except Exception:
+        traceback.print_exc()
+        return False
+    store.append(measured | environment())
+    numbers = zip(HEADER[1:], line(measured)[1:], strict=True)
+    print("    " + ", ".join(f"{title} {value}" for title, value in numbers if value), flush=True)
+    return not measured["broken"]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Speed and memory, side by side with the rivals.")
+    names = [claim.name for claim in CLAIMS]
+    parser.add_argument(
+        "--only", action="append", choices=names, metavar="NAME", help="a claim; may be given again"
+    )
+    parser.add_argument("--list", action="store_true", help="list the claims and stop")
+    parser.add_argument("--repeats", type=int, help="timed runs of each side; the best counts")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for speed.jsonl and speed.md")
+    return parser
+
+
+def reason_to_skip(claim: Claim) -> str:
+    """Say why a claim cannot be measured here, if so."""
+    try:
+        available = list_datasets()
+    except ValueError as error:
+        return str(error).split(". ")[0]
+    return "" if claim.dataset in available else f"dataset {claim.dataset!r} is not there"
+
+
+def environment() -> dict[str, Any]:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"versions": versions(), "machine": machine(), "time": now}
+
+
+def line(measured: dict[str, Any]) -> list[str]:
+    """Write one claim as a line of the table."""
+
+    def number(key: str, form: str) -> str:
+        return form.format(measured[key]) if measured.get(key) is not None else ""
+
+    seconds_ours = number("seconds_ours", "{:.3g} s") or number("cold_seconds_ours", "{:.3g} s, first run")
+    return [
+        f"{measured['name']}: {measured['statement']}",
+        seconds_ours,
+        number("seconds_rival", "{:.3g} s"),
+        number("ratio", "{:.2f}"),
+        number("ratio_limit", "{:g}"),
+        number("peak_gb_ours", "{:.2f} GB") + number("base_gb_ours", " ({:.2f} before)"),
+        number("peak_gb_rival", "{:.2f} GB") + number("base_gb_rival", " ({:.2f} before)"),
+        number("memory_limit_gb", "{:g} GB"),
+        number("error_ours", "{:.2f} %"),
+        number("error_rival", "{:.2f} %"),
+        "no: " + ", ".join(measured["broken"]) if measured["broken"] else "yes",
+    ]
+
+
+def page(records: list[dict[str, Any]]) -> str:
+    """Write the last measurement of every claim as a page."""
+    latest = {record["name"]: record for record in records}
+    known = [latest[claim.name] for claim in CLAIMS if claim.name in latest]
+    sources = sorted({f"{record['time'][:10]}; {source(record)}" for record in known})
+    return "\n\n".join(
+        [
+            "# Speed",
+            "Ours and the rival's ran in turn in one process, warmed up; the best time of each counts. Peak "
+            "memory is that of a fresh process that does the fit once, beside its level before, with "
+            "imports and data in place. Written by `make speed`.",
+            markdown_table(HEADER, (line(record) for record in known)),
+            "\n".join(f"- {source}" for source in sources),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

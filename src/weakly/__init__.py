@@ -1,0 +1,34 @@
+"""Learn classifiers from few or weak labels.
+
+A method here is a space of functions, a loss on the labelled rows, regularisers on the scores of all
+rows, and a solver; the modules are laid out as that sentence. Public names load on first use, so that
+``import weakly`` stays light.
+"""
+
+from importlib import import_module
+from importlib.metadata import version as _version
+
+__version__ = _version("weakly")
+
+_HOME = {
+    "LaplacianRLSClassifier": "manifold",
+    "LaplacianRLSRegressor": "manifold",
+    "LaplacianSVC": "manifold",
+    "LabelView": "_labels",
+    "encode_labels": "_labels",
+}
+_MODULES = ("datasets", "graphs", "losses", "manifold", "model_selection", "papers", "solvers", "spaces")
+
+__all__ = [*_HOME, *_MODULES]
+
+
+def __getattr__(name):
+    if name in _HOME:
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])

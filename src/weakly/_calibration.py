@@ -1,0 +1,133 @@
+"""From scores to decisions and probabilities with very few labels.
+
+**Class-mass normalisation.** With few labels the Laplacian solution orders the rows well but its level is
+off: a class may lose every row though its scores are the highest of the column. A perfect score column of a
+class with share ``p`` is +1 on that share of the rows and -1 elsewhere: mean ``2p - 1``, standard deviation
+``2 sqrt(p (1 - p))``. Scores are shifted and scaled to have these moments over all training rows. With equal
+shares this is the threshold at the mean, or the standardised argmax.
+
+**Temperature.** Probabilities are ``softmax(c d)`` of the decisions ``d``. The one number ``c`` maximises the
+likelihood of the labelled rows, each scored by the model that did not see it, times a log-normal prior; with
+one label per class the prior speaks, with many the labels do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+
+# Prior of the temperature: the median and spread (of the logarithm) of the best temperature over data sets.
+PRIOR_TEMPERATURE = 2.0
+PRIOR_SPREAD = 0.7
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """An affine map of each score column, fixed on the training rows.
+
+    Parameters
+    ----------
+    scale : ndarray of shape (n_columns,)
+        Factors.
+    offset : ndarray of shape (n_columns,)
+        Added after scaling.
+    """
+
+    scale: np.ndarray
+    offset: np.ndarray
+
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
+        """Normalise scores of any rows."""
+        return scores * self.scale + self.offset
+
+
+def match_moments(scores: np.ndarray, prior: np.ndarray) -> Moments:
+    """Find the map that gives score columns the moments of classes with these shares.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_columns)
+        Scores of all training rows; a single column is that of the second of two classes.
+    prior : ndarray of shape (n_classes,)
+        Share of each class.
+
+    Returns
+    -------
+    Moments
+        The map; a constant column stays as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly._calibration import match_moments
+    >>> scores = np.array([[0.1], [0.2], [0.3], [0.4]])
+    >>> match_moments(scores, np.array([0.5, 0.5]))(scores).ravel().round(2).tolist()
+    [-1.34, -0.45, 0.45, 1.34]
+    """
+    share = prior[-1:] if scores.shape[1] == 1 else prior
+    mean, spread = scores.mean(axis=0), scores.std(axis=0)
+    informative = spread > 1e-10 * np.abs(scores).max(axis=0, initial=1e-300)
+    scale = np.where(informative, 2 * np.sqrt(share * (1 - share)) / np.where(informative, spread, 1), 1)
+    offset = np.where(informative, 2 * share - 1 - scale * mean, 0)
+    return Moments(scale.astype(scores.dtype), offset.astype(scores.dtype))
+
+
+def fit_temperature(decisions: np.ndarray, codes: np.ndarray) -> float:
+    """Temperature of the softmax that suits labelled rows scored by models without them.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_labeled, n_columns)
+        Held-out decisions.
+    codes : ndarray of shape (n_labeled,)
+        Class of each row.
+
+    Returns
+    -------
+    float
+        The most probable temperature; the prior's with no rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly._calibration import fit_temperature
+    >>> right = np.array([[1.0], [-1.0]] * 50)
+    >>> bool(fit_temperature(right, np.array([1, 0] * 50)) > fit_temperature(right, np.array([0, 1] * 50)))
+    True
+    """
+    centre = np.log(PRIOR_TEMPERATURE)
+    columns = _two_columns(decisions)
+
+    def loss(log_temperature: float) -> float:
+        likelihood = log_softmax(np.exp(log_temperature) * columns, axis=1)[
+            np.arange(len(codes)), codes
+        ].sum()
+        return -likelihood + ((log_temperature - centre) / PRIOR_SPREAD) ** 2 / 2
+
+    reach = 6 * PRIOR_SPREAD
+    return float(np.exp(minimize_scalar(loss, bounds=(centre - reach, centre + reach), method="bounded").x))
+
+
+def probabilities(decisions: np.ndarray, temperature: float) -> np.ndarray:
+    """Class probabilities of rows.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_rows, n_columns)
+        Decisions; a single column is that of the second of two classes.
+    temperature : float
+        Factor on the decisions.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+        Rows sum to 1; the largest entry is the predicted class.
+    """
+    return softmax(temperature * _two_columns(decisions), axis=1)
+
+
+def _two_columns(decisions: np.ndarray) -> np.ndarray:
+    return np.hstack([-decisions, decisions]) if decisions.shape[1] == 1 else decisions

@@ -1,0 +1,48 @@
+"""The only file that may touch private names of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics._pairwise_distances_reduction import ArgKmin
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight
+
+__all__ = ["Interval", "StrOptions", "check_params", "check_sample_weight", "nearest_rows"]
+
+
+def nearest_rows(X: Any, n_nearest: int) -> np.ndarray:
+    """Indices of the rows nearest to each row, itself included, nearest first.
+
+    Parameters
+    ----------
+    X : {ndarray, csr matrix} of shape (n_rows, n_features)
+        Rows.
+    n_nearest : int
+        How many.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_nearest)
+        The same for any number of threads, ties included.
+    """
+    index = NearestNeighbors(n_neighbors=n_nearest).fit(X)
+    if index._fit_method == "brute" and ArgKmin.is_usable_for(X, X, "euclidean"):
+        # The public search picks its strategy by the number of threads, and breaks ties differently with
+        # each. Parallel over queries, every row meets the candidates in one order.
+        return ArgKmin.compute(
+            X, X, n_nearest, metric="euclidean", strategy="parallel_on_X", return_distance=False
+        )
+    return index.kneighbors(X, return_distance=False)
+
+
+def check_params(estimator: Any) -> None:
+    """Check constructor parameters against the declared constraints; errors name the parameter."""
+    estimator._validate_params()
+
+
+def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
+    """Weights of rows as an array, ones by default; negative, missing or too few are errors."""
+    return _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)

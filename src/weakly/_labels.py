@@ -1,0 +1,294 @@
+"""What "unlabelled" looks like: the only place that knows.
+
+===========================  =====================================================
+type of ``y``                a row is unlabelled when its entry is
+===========================  =====================================================
+integers                     ``-1``
+floats                       ``NaN``
+strings and other objects    ``None`` (``NaN`` and ``pandas.NA`` too)
+booleans                     never
+pandas column of any type    missing
+===========================  =====================================================
+
+The rule reads the type, never the values. A parameter ``unlabeled`` overrides it: a value marks the rows
+equal to it (missing entries stay unlabelled), and ``unlabeled=None`` leaves only missing entries
+unlabelled, so that ``-1`` is a class like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+
+@dataclass(frozen=True, slots=True)
+class LabelView:
+    """Partially labelled targets, encoded once.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Sorted labels that occur.
+    codes : ndarray of shape (n_rows,), intp
+        Index into ``classes``, and -1 on unlabelled rows.
+    labeled : ndarray of shape (n_labeled,), intp
+        Indices of the labelled rows, ascending.
+
+    See Also
+    --------
+    encode_labels : Build a view from ``y``.
+
+    Examples
+    --------
+    >>> from weakly import encode_labels
+    >>> view = encode_labels(["cat", None, "dog", None])
+    >>> view.classes.tolist(), view.codes.tolist(), view.labeled.tolist()
+    (['cat', 'dog'], [0, -1, 1, -1], [0, 2])
+    """
+
+    classes: np.ndarray
+    codes: np.ndarray
+    labeled: np.ndarray
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def labeled_codes(self) -> np.ndarray:
+        """Class index of each labelled row."""
+        return self.codes[self.labeled]
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Share of each class among the labelled rows."""
+        counts = np.bincount(self.labeled_codes, minlength=self.n_classes)
+        return counts / counts.sum()
+
+    def targets(self, dtype: Any = np.float64) -> np.ndarray:
+        """Targets +1 and -1 of the labelled rows, a column per class; two classes share one column."""
+        if self.n_classes == 2:
+            return np.where(self.labeled_codes == 1, 1, -1).astype(dtype)[:, None]
+        return np.where(self.labeled_codes[:, None] == np.arange(self.n_classes), 1, -1).astype(dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Targets as one plain array, meaningless where missing; ``kind`` is that of the container."""
+
+    values: np.ndarray
+    missing: np.ndarray
+    kind: str
+
+
+def _read_column(y: Any) -> _Column:
+    """Read targets of any container, telling missing entries apart by type and never by guessing."""
+    if hasattr(y, "isna"):  # pandas
+        if getattr(y, "ndim", 1) == 2:
+            if y.shape[1] != 1:
+                raise ValueError(f"y has {y.shape[1]} columns: pass the one that holds the labels.")
+            y = y.iloc[:, 0]
+        missing = np.asarray(y.isna(), dtype=bool)
+        return _Column(
+            _spread(_plain(np.asarray(y[~missing])), missing), missing, getattr(y.dtype, "kind", "O")
+        )
+    array = y if isinstance(y, np.ndarray) else _array_of(y)
+    array = column_or_1d(array, warn=array.ndim == 2)
+    if array.dtype.kind == "O":
+        missing = np.fromiter(map(_is_missing, array), dtype=bool, count=len(array))
+        return _Column(_spread(_plain(array[~missing]), missing), missing, "O")
+    missing = array != array if array.dtype.kind in "fM" else np.zeros(len(array), dtype=bool)
+    return _Column(array, missing, array.dtype.kind)
+
+
+def _array_of(y: Any) -> np.ndarray:
+    """Array of a list; one that holds strings or gaps stays a list of objects, which NumPy would convert."""
+    if not isinstance(y, list | tuple):
+        return np.asarray(y)
+    if any(entry is None or isinstance(entry, str) or type(entry).__name__ == "NAType" for entry in y):
+        array = np.empty(len(y), dtype=object)
+        array[:] = y
+        return array
+    return np.asarray(y)
+
+
+def _is_missing(entry: Any) -> bool:
+    return (
+        entry is None
+        or type(entry).__name__ in ("NAType", "NaTType")
+        or (isinstance(entry, float | np.floating) and entry != entry)
+    )
+
+
+def _plain(known: np.ndarray) -> np.ndarray:
+    """Objects of one type as an array of that type."""
+    if known.dtype.kind != "O" or not len(known):
+        return known
+    families = {
+        str if isinstance(v, str) else float if isinstance(v, int | float | np.number) else type(v)
+        for v in known
+    }
+    if len(families) > 1:
+        names = ", ".join(sorted({type(v).__name__ for v in known}))
+        raise ValueError(f"y mixes labels of types {names}: use one type.")
+    return np.asarray(known.tolist())
+
+
+def _spread(known: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    values = np.zeros(len(missing), dtype=known.dtype)
+    values[~missing] = known
+    return values
+
+
+def find_unlabeled(y: Any, *, unlabeled: Any = "auto") -> tuple[np.ndarray, np.ndarray]:
+    """Split targets into plain values and the mask of unlabelled rows.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Targets, some of them unlabelled.
+    unlabeled : "auto", None or a label, default="auto"
+        The marker; the module's documentation has the table.
+
+    Returns
+    -------
+    values : ndarray of shape (n_rows,)
+        The targets; entries on unlabelled rows mean nothing.
+    mask : ndarray of bool, shape (n_rows,)
+        True on unlabelled rows.
+
+    Examples
+    --------
+    >>> from weakly._labels import find_unlabeled
+    >>> find_unlabeled([1.5, float("nan")])[1].tolist()
+    [False, True]
+    """
+    column = _read_column(y)
+    mask = column.missing.copy()
+    if isinstance(unlabeled, str) and unlabeled == "auto":
+        if column.kind == "i":
+            mask |= column.values == -1
+    elif np.ndim(unlabeled):
+        raise ValueError(
+            f"unlabeled is {unlabeled!r}: use one label that marks unlabelled rows, 'auto' or None."
+        )
+    elif not _is_missing(unlabeled):
+        known = np.flatnonzero(~mask)
+        mask[known] = [entry == unlabeled for entry in column.values[known].tolist()]
+    return column.values, mask
+
+
+def encode_labels(y: Any, *, unlabeled: Any = "auto", weights: np.ndarray | None = None) -> LabelView:
+    """Encode partially labelled classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels of any type that sorts: integers, strings, booleans, floats with whole values, a pandas column.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabelled row. "auto" is -1 for integers, ``NaN`` for floats, ``None`` for strings
+        and objects, a missing entry in a pandas column. With ``None`` only missing entries are
+        unlabelled, so that -1 can be a class. Any other value marks the rows equal to it.
+    weights : ndarray of shape (n_rows,), optional
+        Rows of weight 0 count as unlabelled.
+
+    Returns
+    -------
+    LabelView
+        Classes, codes and the labelled rows.
+
+    Raises
+    ------
+    ValueError
+        If no row is labelled, if fewer than two classes occur, or if labels are of several types or
+        continuous.
+
+    Examples
+    --------
+    >>> from weakly import encode_labels
+    >>> encode_labels([0, 1, -1, 1]).codes.tolist()
+    [0, 1, -1, 1]
+    >>> encode_labels([-1, 1, -1, 1], unlabeled=None).codes.tolist()
+    [0, 1, 0, 1]
+    """
+    values, mask = find_unlabeled(y, unlabeled=unlabeled)
+    if weights is not None:
+        mask |= weights == 0
+    labeled = np.flatnonzero(~mask)
+    if not len(labeled):
+        raise ValueError(
+            "y has no labelled row: give at least one label of each of two classes"
+            f"{_marker_hint(values, unlabeled)}."
+        )
+    known = values[labeled]
+    if known.dtype.kind == "f" and not (np.isfinite(known).all() and (known == np.floor(known)).all()):
+        raise ValueError(
+            "Unknown label type: y is continuous, its labels are not whole numbers. Use a regressor, or "
+            "turn y into classes."
+        )
+    classes, known_codes = np.unique(known, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only, {classes.tolist()[0]!r}, among its labelled rows: a classifier needs "
+            f"labels of at least two classes{_marker_hint(values, unlabeled)}."
+        )
+    codes = np.full(len(values), -1, dtype=np.intp)
+    codes[labeled] = known_codes
+    return LabelView(classes=classes, codes=codes, labeled=labeled)
+
+
+def _marker_hint(values: np.ndarray, unlabeled: Any) -> str:
+    if (
+        isinstance(unlabeled, str)
+        and unlabeled == "auto"
+        and values.dtype.kind == "i"
+        and (values == -1).any()
+    ):
+        return " (-1 means unlabelled; if it is a class here, set unlabeled=None)"
+    return ""
+
+
+def mask_labels(y: Any, keep: Any) -> np.ndarray:
+    """Hide all labels but some, with the marker that suits the type of ``y``.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels, all known.
+    keep : array-like of int or bool
+        Rows that stay labelled.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        A copy of ``y``: integers with -1, floats with ``NaN``, anything else as objects with ``None``
+        where the label is hidden.
+
+    Examples
+    --------
+    >>> from weakly._labels import mask_labels
+    >>> mask_labels([3, 4, 3], [0, 1]).tolist()
+    [3, 4, -1]
+    >>> mask_labels(["a", "b", "a"], [0, 1]).tolist()
+    ['a', 'b', None]
+    """
+    values = _read_column(y).values
+    hidden = np.ones(len(values), dtype=bool)
+    try:
+        hidden[keep] = False
+    except IndexError as error:
+        raise ValueError(f"keep does not fit the {len(values)} rows of y: {error}.") from None
+    if values.dtype.kind in "iu":
+        if (values == -1).any():
+            raise ValueError(
+                "y has a class -1, which would read as unlabelled: use other integers or strings."
+            )
+        return np.where(hidden, -1, values.astype(np.int64))
+    if values.dtype.kind == "f":
+        return np.where(hidden, np.nan, values)
+    masked = values.astype(object)
+    masked[hidden] = None
+    return masked

@@ -1,0 +1,46 @@
+"""Progress of long fits, on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Progress:
+    """Says what a fit is doing and how long each stage took.
+
+    Parameters
+    ----------
+    title : str
+        Usually the name of the estimator.
+    verbose : int
+        0 is silent.
+
+    Examples
+    --------
+    >>> from weakly._progress import Progress
+    >>> with Progress("fit", verbose=0).stage("neighbours"):
+    ...     pass
+    """
+
+    def __init__(self, title: str, verbose: int) -> None:
+        self.title = title
+        self.verbose = verbose
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time a stage and say so when it is over."""
+        start = time.perf_counter()
+        self._say(f"{name} ...", end="\r")
+        yield
+        self._say(f"{name}: {time.perf_counter() - start:.2f} s")
+
+    def step(self, count: int, text: str) -> None:
+        """Overwrite the current line with the state of an iteration."""
+        self._say(f"iteration {count}: {text}", end="\r")
+
+    def _say(self, text: str, end: str = "\n") -> None:
+        if self.verbose:
+            print(f"[{self.title}] {text:<60}", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,156 @@
+"""Handwritten digits from a handful of labels, the rest of the table filled by the library."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table as Grid
+from sklearn.datasets import load_digits
+from sklearn.manifold import TSNE
+from sklearn.semi_supervised import LabelSpreading
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+import weakly
+from weakly.model_selection import LabelDraws
+from weakly.plotting import plot_transduction
+
+from ._errors import UserError
+from ._label import run_label
+from ._methods import DEFAULT_METHOD
+
+N_DRAWS = 5
+SHOWN_METHOD = "LaplacianRLSClassifier"
+
+
+def run_demo(*, labels_per_class, seed, out):
+    """Compare, label a table, save a picture."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot make the directory {str(out)!r}: {error.strerror or error}") from None
+    console = Console()
+    digits = load_digits()
+    X, truth = digits.data / digits.data.max(), digits.target
+    draws = LabelDraws(n_per_class=labels_per_class, n_repeats=N_DRAWS, random_state=seed)
+    targets = [draw.mask(truth) for draw in draws.split(X, truth)]
+    console.rule(f"{len(X)} handwritten digits, {labels_per_class} labels of each")
+    filled = _fill_all(X, targets, console)
+    accuracies = {
+        name: [np.mean(labels[y < 0] == truth[y < 0]) for labels, y in zip(runs, targets, strict=True)]
+        for name, runs in filled.items()
+    }
+    console.print(_accuracy_grid(accuracies))
+
+    console.rule("The same from a table: weakly label digits.csv --target digit")
+    _write_table(digits, targets[0], out / "digits.csv")
+    labeling = run_label(
+        out / "digits.csv", "digit", method=DEFAULT_METHOD, report=out / "digits.html", seed=seed
+    )
+    right = (labeling.filled == truth)[labeling.missing].mean()
+    console.print(f"\nHere the truth is known: {right:.1%} of the filled labels are right.", highlight=False)
+
+    picture = out / "digits.png"
+    _draw(digits, targets[0], filled[SHOWN_METHOD][0], accuracies, picture)
+    console.print(f"Picture: {picture}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _contestants():
+    """Return fit functions by name: rows and targets with -1 in, labels of all rows out."""
+    estimators = {
+        "LabelSpreading, k-NN": LabelSpreading(kernel="knn", n_neighbors=7, alpha=0.9, max_iter=200),
+        "LabelSpreading, RBF": LabelSpreading(kernel="rbf", gamma=20, max_iter=200),
+        "LaplacianRLSClassifier": weakly.LaplacianRLSClassifier(),
+        "LaplacianSVC": weakly.LaplacianSVC(),
+    }
+    transductive = {
+        name: lambda X, y, estimator=estimator: estimator.fit(X, y).transduction_
+        for name, estimator in estimators.items()
+    }
+    return {"SVC on the labelled rows": _supervised} | transductive
+
+
+def _supervised(X, y):
+    return SVC().fit(X[y >= 0], y[y >= 0]).predict(X)
+
+
+def _fill_all(X, targets, console):
+    """Return for each contestant the labels of all rows, once per draw."""
+    contestants = _contestants()
+    filled = {name: [] for name in contestants}
+    with _progress(console) as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        task = progress.add_task("learning", total=len(contestants) * len(targets))
+        for y in targets:
+            for name, fill in contestants.items():
+                progress.update(task, description=name)
+                filled[name].append(fill(X, y))
+                progress.advance(task)
+    return filled
+
+
+def _progress(console):
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
+
+
+def _accuracy_grid(accuracies):
+    grid = Grid(title="Accuracy on the unlabelled rows", title_justify="left")
+    grid.add_column("method")
+    grid.add_column("first draw", justify="right")
+    grid.add_column(f"mean of {N_DRAWS} draws", justify="right")
+    for name, values in accuracies.items():
+        style = "bold green" if name in weakly.__all__ else None
+        grid.add_row(name, f"{values[0]:.1%}", f"{np.mean(values):.1%}", style=style)
+    return grid
+
+
+def _write_table(digits, y, path):
+    frame = pd.DataFrame(digits.data.astype(int), columns=digits.feature_names)
+    frame["digit"] = pd.array(y, dtype="Int64")
+    frame.loc[y < 0, "digit"] = pd.NA
+    frame.to_csv(path, index=False)
+
+
+def _draw(digits, y, filled, accuracies, path):
+    """Draw the labelled digits, the accuracies, and all digits on a map with the mistakes ringed."""
+    figure = Figure(figsize=(14, 7.5), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=[1, 1.3])
+    top, bottom = left.subfigures(2, 1, height_ratios=[1, 1.6])
+    _draw_given(digits, y, top.subplots())
+    _draw_accuracies(accuracies, bottom.subplots())
+    ax = right.subplots()
+    X = digits.data / digits.data.max()
+    with threadpool_limits(1):  # two threads of t-SNE that share a busy core wait for each other
+        plane = TSNE(perplexity=30, max_iter=400, init="pca", random_state=0).fit_transform(X)
+    plot_transduction(filled, X, y, truth=digits.target, embedding=plane, ax=ax)
+    ax.set_title(f"All {len(y)} digits, coloured by {SHOWN_METHOD}", loc="left")
+    figure.savefig(path, dpi=110)
+
+
+def _draw_given(digits, y, ax, max_rows=5):
+    per_class = [digits.images[y == digit][:max_rows] for digit in digits.target_names]
+    mosaic = np.hstack([np.vstack(np.pad(images, ((0, 0), (1, 1), (1, 1)))) for images in per_class])
+    ax.imshow(mosaic, cmap="gray_r", interpolation="nearest")
+    ax.set_title("The labels given", loc="left")
+    ax.set_axis_off()
+
+
+def _draw_accuracies(accuracies, ax):
+    names, values = list(accuracies), np.array(list(accuracies.values()))
+    colors = ["tab:green" if name in weakly.__all__ else "silver" for name in names]
+    bars = ax.barh(names, values.mean(axis=1), color=colors)
+    ax.bar_label(bars, [f"{mean:.1%}" for mean in values.mean(axis=1)], label_type="center")
+    for draw in values.T:
+        ax.plot(draw, names, "|", color="black", markersize=12)
+    ax.invert_yaxis()
+    ax.set_xlim(min(0.5, values.min() - 0.05), 1)
+    ax.xaxis.set_major_formatter(PercentFormatter(1))
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    ax.set_title(f"Accuracy on the unlabelled digits, {N_DRAWS} draws", loc="left")

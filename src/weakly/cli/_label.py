@@ -1,0 +1,39 @@
+"""From a file to a filled file: what ``weakly label`` and the demo run."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from rich.console import Console
+from rich.progress import track
+
+from ._errors import UserError
+from ._labeling import label_table
+from ._report import require_plotting, write_report
+from ._summary import print_summary
+from ._tables import output_path, read_table, require_directory, write_table
+
+
+def run_label(table, target, *, method, out=None, report=None, ignore=(), max_splits=10, seed=0):
+    """Do what ``weakly label`` does and return the labelling."""
+    data = read_table(table)
+    out = output_path(table, out)
+    if report is not None:
+        require_plotting()
+        require_directory(report)
+        if report.resolve() in (table.resolve(), out.resolve()):
+            raise UserError(f"--report {str(report)!r} would overwrite a table: choose another name.")
+    console = Console()
+    show = partial(
+        track, description="hiding labels", console=console, transient=True, disable=not console.is_terminal
+    )
+    labeling = label_table(
+        data, target, method=method, ignore=ignore, seed=seed, max_splits=max_splits, track=show
+    )
+    write_table(labeling.frame, out)
+    print_summary(console, labeling)
+    console.print(f"\nTable: {out}", markup=False, highlight=False, soft_wrap=True)
+    if report is not None:
+        write_report(labeling, report)
+        console.print(f"Report: {report}", markup=False, highlight=False, soft_wrap=True)
+    return labeling

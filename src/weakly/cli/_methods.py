@@ -1,0 +1,48 @@
+"""The classifiers of the library under their names on the command line."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+import weakly
+
+from ._errors import UserError, did_you_mean
+
+DEFAULT_METHOD = "laplacian-rls"
+
+
+def methods():
+    """Return the public classifiers by command-line name, in the order of ``weakly.__all__``."""
+    public = (getattr(weakly, name) for name in weakly.__all__)
+    return {_command_name(thing): thing for thing in public if _is_classifier(thing)}
+
+
+def make_estimator(method, *, n_rows, seed):
+    """Construct a method with its defaults, as far as the size of the table allows them."""
+    known = methods()
+    if method not in known:
+        raise UserError(f"unknown method {method!r}: {did_you_mean(method, known)}")
+    estimator = known[method]()
+    defaults = estimator.get_params()
+    wanted = {"random_state": seed, "warm_start": True}
+    if "n_neighbors" in defaults:
+        wanted["n_neighbors"] = min(defaults["n_neighbors"], n_rows - 1)
+    return estimator.set_params(**{name: value for name, value in wanted.items() if name in defaults})
+
+
+def summary_line(estimator_class):
+    """Return the first sentence of a class's documentation."""
+    return (inspect.getdoc(estimator_class) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def _is_classifier(thing):
+    return inspect.isclass(thing) and issubclass(thing, ClassifierMixin) and issubclass(thing, BaseEstimator)
+
+
+def _command_name(estimator_class):
+    stem = estimator_class.__name__.removesuffix("Classifier")
+    word_start = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+    return re.sub(word_start, "-", stem).lower()

@@ -1,0 +1,135 @@
+"""A report that is one file: no script, no network, every piece of the user's text escaped."""
+
+from __future__ import annotations
+
+import base64
+import io
+import warnings
+from html import escape
+from string import Template
+
+import numpy as np
+
+from ._errors import UserError
+from ._summary import comparison_lines
+
+N_LEAST_SURE = 15
+N_COLUMNS = 8
+N_CHARACTERS = 60
+
+_PAGE = Template("""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>$title</title>
+<style>
+body { font: 16px/1.5 sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; font-size: 0.9rem; }
+th, td { text-align: left; padding: 0.25rem 0.75rem; border-bottom: 1px solid #ddd; vertical-align: top; }
+th { border-bottom: 2px solid #888; }
+img { max-width: 100%; }
+.scroll { overflow-x: auto; }
+.yellow { background: #fff3cd; padding: 0.5rem 0.75rem; }
+</style>
+</head>
+<body>
+<h1>$title</h1>
+<p>$summary</p>
+$notes
+<h2>Classes</h2>
+$classes
+<h2>How far to trust it</h2>
+$comparison
+<h2>The rows in a plane</h2>
+<p>First two principal components of the features, coloured by class; stars carry a given label.</p>
+<p><img alt="rows in a plane, coloured by class" src="data:image/png;base64,$picture"></p>
+<h2>What to label next</h2>
+<p>The rows the method is least sure of. Row 1 is the first row below the header.</p>
+$least_sure
+<h2>Columns</h2>
+$columns
+</body>
+</html>
+""")
+
+
+def require_plotting():
+    """Import the plotting module or say how to install what it needs."""
+    try:
+        import weakly.plotting as plotting
+    except ImportError as error:
+        raise UserError(str(error)) from None
+    return plotting
+
+
+def write_report(labeling, path):
+    """Write the account of a labelling as one HTML file."""
+    n_rows, n_filled = len(labeling.given), int(labeling.missing.sum())
+    summary = f"{n_rows} rows, {n_rows - n_filled} labelled; {labeling.method} filled the other {n_filled}."
+    page = _PAGE.substitute(
+        title=escape(f"Labels of {labeling.target}"),
+        summary=escape(summary),
+        notes=_paragraphs((note, "yellow") for note in labeling.notes),
+        classes=_grid(
+            [labeling.target, "given", "filled", "share of filled"],
+            [
+                (label, given, filled, f"{filled / n_filled:.1%}")
+                for label, given, filled in labeling.class_counts()
+            ],
+        ),
+        comparison=_paragraphs(comparison_lines(labeling)),
+        picture=_picture(labeling),
+        least_sure=_least_sure(labeling),
+        columns=_grid(["column", "used as"], [(column.name, column.used_as) for column in labeling.columns]),
+    )
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+
+
+def _least_sure(labeling):
+    confidence_name = f"{labeling.target}_confidence"
+    others = [name for name in labeling.frame.columns if name not in (labeling.target, confidence_name)]
+    shown = others[:N_COLUMNS]
+    rows = [
+        (
+            row + 1,
+            labeling.classes[labeling.filled[row]],
+            f"{labeling.confidence[row]:.2f}",
+            *labeling.frame[shown].iloc[row],
+        )
+        for row in labeling.least_sure(N_LEAST_SURE)
+    ]
+    return _grid(["row", labeling.target, "confidence", *shown], rows)
+
+
+def _picture(labeling):
+    from matplotlib.figure import Figure
+
+    names = np.array([str(label) for label in labeling.classes], dtype=object)
+    given = np.where(labeling.missing, None, names[labeling.given])
+    figure = Figure(figsize=(9, 6), layout="constrained")
+    require_plotting().plot_transduction(
+        names[labeling.filled], labeling.features, given, ax=figure.add_subplot()
+    )
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # class names in scripts the font lacks
+        figure.savefig(buffer, format="png", dpi=110)
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def _paragraphs(styled_lines):
+    return "\n".join(f'<p class="{style or "plain"}">{escape(line)}</p>' for line, style in styled_lines)
+
+
+def _grid(heads, rows):
+    head = "".join(f"<th>{_cell(text)}</th>" for text in heads)
+    body = "\n".join("<tr>" + "".join(f"<td>{_cell(text)}</td>" for text in row) + "</tr>" for row in rows)
+    return f'<div class="scroll"><table>\n<tr>{head}</tr>\n{body}\n</table></div>'
+
+
+def _cell(value):
+    text = str(value)
+    return escape(text if len(text) <= N_CHARACTERS else text[: N_CHARACTERS - 1] + "…")

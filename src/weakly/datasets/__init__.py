@@ -1,0 +1,14 @@
+"""Benchmark data from a local directory, and generators whose answer is known."""
+
+from weakly.datasets._generators import make_bags, make_misleading_gaussians, make_two_moons
+from weakly.datasets._load import list_datasets, load
+from weakly.datasets._text import make_sparse_text
+
+__all__ = [
+    "list_datasets",
+    "load",
+    "make_bags",
+    "make_misleading_gaussians",
+    "make_sparse_text",
+    "make_two_moons",
+]

@@ -1,0 +1,161 @@
+"""Read benchmark data from the directory that ``WEAKLY_DATA`` names."""
+
+from __future__ import annotations
+
+import os
+from difflib import get_close_matches
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from weakly.datasets._common import build_csr
+
+_VARIABLE = "WEAKLY_DATA"
+_LAYOUT = (
+    "A dataset is one file NAME.npz, written by numpy.savez_compressed without pickled objects. It holds X "
+    "(rows x features), or the parts X_data, X_indices, X_indptr, X_shape of a CSR matrix; y (codes 0..C-1) "
+    "and classes (the C names); for multi-instance data bags (bag of each row, 0..B-1) and bag_y (label of "
+    "each bag) in place of y; and optionally is_train (bool), labeled_L (published splits with L labels, one "
+    "row of labelled indices each), columns or vocab (names of the features)."
+)
+
+
+def load(name, *, directory=None):
+    """Load a benchmark dataset.
+
+    Parameters
+    ----------
+    name : str
+        Name of the dataset: the file's name without ``.npz``.
+    directory : path-like or None, default=None
+        Where the files are; ``None`` reads the environment variable ``WEAKLY_DATA``.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        With the fields
+
+        - ``X`` : ndarray or CSR array of shape (n_rows, n_features), in the type it is stored in; missing
+          values are ``NaN``;
+        - ``y`` : ndarray of intp, codes 0..C-1, and ``target_names``, the names of the classes;
+        - ``bags`` and ``bag_y`` in place of ``y`` for multi-instance data: bag of each row, label
+          of each bag;
+        - ``labeled_splits`` : dict from the number of labels to an array of shape (n_splits, n_labels) with
+          the labelled rows of the published splits; empty where none are published;
+        - ``is_train`` : ndarray of bool, where a train/test split is customary;
+        - ``feature_names``, where the features have names.
+
+    Raises
+    ------
+    ValueError
+        If the directory or the file is absent, or the file does not have the layout.
+
+    See Also
+    --------
+    list_datasets : Names that can be loaded.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from weakly.datasets import load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez_compressed(Path(folder) / "pets.npz", X=np.eye(2), y=[0, 1], classes=["cat", "dog"])
+    ...     pets = load("pets", directory=folder)
+    >>> pets.X.shape, pets.target_names[pets.y].tolist()
+    ((2, 2), ['cat', 'dog'])
+    """
+    folder = _find_directory(directory)
+    available = list_datasets(directory=folder)
+    path = folder / f"{name}.npz"
+    if name not in available:
+        near = get_close_matches(str(name), available)
+        raise ValueError(
+            f"There is no dataset {name!r}: the file {path} does not exist."
+            + (f" Did you mean {' or '.join(map(repr, near))}?" if near else "")
+            + f" Available: {', '.join(available) or 'none'}. {_LAYOUT}"
+        )
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            return _as_bunch(dict(stored))
+    except (KeyError, ValueError, OSError, EOFError, BadZipFile) as error:
+        raise ValueError(f"The file {path} cannot be read as a dataset: {error}. {_LAYOUT}") from error
+
+
+def list_datasets(*, directory=None):
+    """List the datasets that can be loaded.
+
+    Parameters
+    ----------
+    directory : path-like or None, default=None
+        Where the files are; ``None`` reads the environment variable ``WEAKLY_DATA``.
+
+    Returns
+    -------
+    list of str
+        Names, sorted.
+
+    Raises
+    ------
+    ValueError
+        If the directory is not given or absent.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from weakly.datasets import list_datasets
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     list_datasets(directory=folder)
+    []
+    """
+    return sorted(path.stem for path in _find_directory(directory).glob("*.npz"))
+
+
+def _find_directory(directory):
+    source = "directory" if directory is not None else _VARIABLE
+    directory = directory if directory is not None else os.environ.get(_VARIABLE)
+    if directory and Path(directory).is_dir():
+        return Path(directory)
+    problem = (
+        f"{source} names {str(directory)!r}, which is not a directory"
+        if directory
+        else f"{source} is not set"
+    )
+    raise ValueError(
+        f"The benchmark data was not found: {problem}. Set the environment variable {_VARIABLE} to the "
+        f"directory that holds the files NAME.npz (export {_VARIABLE}=/path/to/data), or pass directory=. "
+        f"{_LAYOUT}"
+    )
+
+
+def _as_bunch(arrays):
+    bunch = Bunch(X=_features(arrays))
+    if "bags" in arrays:
+        bunch.update(bags=arrays["bags"].astype(np.intp), bag_y=arrays["bag_y"].astype(np.intp))
+        _check_codes("bags", bunch.bags, bunch.X.shape[0], len(bunch.bag_y))
+    else:
+        bunch.update(y=arrays["y"].astype(np.intp), target_names=arrays["classes"])
+        _check_codes("y", bunch.y, bunch.X.shape[0], len(bunch.target_names))
+    splits = {int(key.removeprefix("labeled_")): key for key in arrays if key.startswith("labeled_")}
+    bunch.labeled_splits = {n: arrays[splits[n]].astype(np.intp) for n in sorted(splits)}
+    for stored, field in [("is_train", "is_train"), ("columns", "feature_names"), ("vocab", "feature_names")]:
+        if stored in arrays:
+            bunch[field] = arrays[stored]
+    return bunch
+
+
+def _features(arrays):
+    if "X" in arrays:
+        return arrays["X"]
+    shape = tuple(arrays["X_shape"].tolist())
+    return build_csr(arrays["X_data"], arrays["X_indices"], arrays["X_indptr"], shape)
+
+
+def _check_codes(name, codes, n_rows, n_codes):
+    if len(codes) != n_rows:
+        raise ValueError(f"{name} has {len(codes)} entries and X has {n_rows} rows")
+    if codes.min() < 0 or codes.max() >= n_codes:
+        raise ValueError(f"{name} has codes outside 0..{n_codes - 1}")

@@ -1,0 +1,382 @@
+"""Graphs over rows: neighbours, weights, Laplacians.
+
+A :class:`Graph` is a symmetric sparse affinity without self-loops. Everything a method asks of it is
+derived: Laplacians for the quadratic penalty, the incidence matrix for total variation, components for
+the rows that no label reaches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import paired_euclidean_distances
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_array, check_random_state, gen_batches
+
+from weakly._compat import nearest_rows
+
+WEIGHTS = ("self-tuning", "binary", "rbf", "cosine")
+LAPLACIANS = ("symmetric", "unnormalized", "random-walk")
+_EXACT_ROWS = 30_000  # beyond this an approximate search is used when it is installed
+_TUNING_NEIGHBOR = 7  # the local scale of self-tuning weights is the distance to this neighbour
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """An undirected weighted graph over rows.
+
+    Parameters
+    ----------
+    affinity : csr_array of shape (n_rows, n_rows)
+        Symmetric, non-negative, zero on the diagonal.
+
+    See Also
+    --------
+    neighbor_graph : Connect each row to its nearest neighbours.
+    radius_graph : Connect rows within a distance.
+    affinity_graph : Check and adopt a given affinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.graphs import affinity_graph
+    >>> path = affinity_graph(np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]]))
+    >>> path.laplacian("unnormalized").toarray().tolist()
+    [[1.0, -1.0, 0.0], [-1.0, 3.0, -2.0], [0.0, -2.0, 2.0]]
+    """
+
+    affinity: sp.csr_array
+
+    def __deepcopy__(self, memo: dict) -> Graph:
+        return self  # immutable, so that cloning an estimator that holds a graph costs nothing
+
+    @property
+    def n_rows(self) -> int:
+        return self.affinity.shape[0]
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """Sum of the weights at each row."""
+        return np.asarray(self.affinity.sum(axis=1)).ravel()
+
+    @cached_property
+    def components(self) -> np.ndarray:
+        """Index of the connected component of each row."""
+        return sp.csgraph.connected_components(self.affinity, directed=False)[1]
+
+    def laplacian(self, kind: str = "symmetric") -> sp.csr_array:
+        """Graph Laplacian; rows without neighbours get a zero row.
+
+        Parameters
+        ----------
+        kind : {"symmetric", "unnormalized", "random-walk"}, default="symmetric"
+            ``I - D^-1/2 W D^-1/2``, ``D - W`` or ``I - D^-1 W``.
+
+        Returns
+        -------
+        csr_array of shape (n_rows, n_rows)
+            Positive semi-definite, except that "random-walk" is not symmetric.
+        """
+        if kind not in LAPLACIANS:
+            raise ValueError(f"laplacian is {kind!r}: use one of {', '.join(LAPLACIANS)}.")
+        degrees, dtype = self.degrees, self.affinity.dtype
+        if kind == "unnormalized":
+            return (sp.diags_array(degrees) - self.affinity).tocsr().astype(dtype)
+        connected = degrees > 0
+        safe = np.where(connected, degrees, 1)
+        if kind == "random-walk":
+            smoothing = sp.diags_array(1 / safe) @ self.affinity
+        else:
+            root = sp.diags_array(1 / np.sqrt(safe))
+            smoothing = root @ self.affinity @ root
+        return (sp.diags_array(connected.astype(float)) - smoothing).tocsr().astype(dtype)
+
+    def incidence(self) -> sp.csr_array:
+        """Weighted incidence ``D``: one row ``w_ij (e_i - e_j)`` per edge, so that TV(f) = ``||D f||_1``.
+
+        Returns
+        -------
+        csr_array of shape (n_edges, n_rows)
+            Edges in lexicographic order, each once.
+        """
+        edges = sp.triu(self.affinity, k=1, format="coo")
+        order = np.lexsort((edges.col, edges.row))
+        i, j, w = edges.row[order], edges.col[order], edges.data[order]
+        entries = np.column_stack([w, -w]).ravel()
+        pointers = np.arange(0, 2 * len(w) + 1, 2)
+        return sp.csr_array((entries, np.column_stack([i, j]).ravel(), pointers), shape=(len(w), self.n_rows))
+
+    def unreached(self, labeled: np.ndarray) -> np.ndarray:
+        """Mark the rows in components without any labelled row.
+
+        Parameters
+        ----------
+        labeled : ndarray of int
+            Labelled rows.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows,)
+            True where no label arrives along the graph.
+        """
+        return ~np.isin(self.components, self.components[labeled])
+
+
+def affinity_graph(affinity: Any) -> Graph:
+    """Check a given affinity matrix and adopt it.
+
+    Parameters
+    ----------
+    affinity : {array-like, sparse matrix} of shape (n_rows, n_rows)
+        Symmetric and non-negative; the diagonal is ignored.
+
+    Returns
+    -------
+    Graph
+        With the same weights.
+
+    Examples
+    --------
+    >>> from weakly.graphs import affinity_graph
+    >>> affinity_graph([[0, 1], [1, 0]]).degrees.tolist()
+    [1.0, 1.0]
+    """
+    matrix = check_array(
+        affinity,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        input_name="affinity",
+        ensure_min_samples=0,
+    )
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"affinity has shape {matrix.shape}: it must be square, one row and column per row of X."
+        )
+    matrix = sp.csr_array(matrix, copy=True)
+    matrix.sum_duplicates()
+    if matrix.nnz and matrix.data.min() < 0:
+        raise ValueError(
+            "affinity has negative entries: weights say how alike two rows are, use values >= 0."
+        )
+    asymmetry = abs(matrix - matrix.T)
+    if asymmetry.nnz and asymmetry.max() > 1e-6 * matrix.max():
+        raise ValueError("affinity is not symmetric: use affinity.maximum(affinity.T), or their mean.")
+    matrix.setdiag(0)
+    matrix.eliminate_zeros()
+    return Graph(matrix)
+
+
+def neighbor_graph(
+    X: Any,
+    *,
+    n_neighbors: int = 5,
+    weights: str = "self-tuning",
+    symmetrize: str = "max",
+    search: str = "auto",
+    bandwidth: float | None = None,
+    is_kernel: bool = False,
+    random_state: Any = None,
+) -> Graph:
+    """Connect each row to its nearest neighbours.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        Rows, or their Gram matrix with ``is_kernel``.
+    n_neighbors : int, default=5
+        Neighbours of each row, itself not counted.
+    weights : {"self-tuning", "binary", "rbf", "cosine"}, default="self-tuning"
+        ``exp(-d^2 / (s_i s_j))`` with ``s`` the distance to the 7th neighbour (or the last, if fewer);
+        1; ``exp(-d^2 / (2 bandwidth^2))``; or the cosine of the angle between rows, negative ones cut at
+        0, in which case neighbours are those of smallest angle.
+    symmetrize : {"max", "mean"}, default="max"
+        How the two directions of an edge are joined.
+    search : {"auto", "exact", "approximate"}, default="auto"
+        "approximate" uses pynndescent (extra ``ann``); "auto" uses it beyond 30,000 rows when installed.
+    bandwidth : float, optional
+        Width of "rbf" weights; the median neighbour distance by default.
+    is_kernel : bool, default=False
+        ``X`` is a Gram matrix, and distances are those in its feature space.
+    random_state : int, RandomState or None, default=None
+        For the approximate search.
+
+    Returns
+    -------
+    Graph
+        Equal for any number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.graphs import neighbor_graph
+    >>> X = np.array([[0.0], [1.0], [5.0], [6.0]])
+    >>> neighbor_graph(X, n_neighbors=1, weights="binary").affinity.toarray().astype(int).tolist()
+    [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+    """
+    X = _check_rows(X, weights)
+    n_rows = X.shape[0]
+    if not 1 <= n_neighbors < n_rows:
+        raise ValueError(f"n_neighbors is {n_neighbors}: it must be from 1 to n_samples - 1 = {n_rows - 1}.")
+    rows = _normalized(X, is_kernel) if weights == "cosine" else X
+    neighbors = _find_neighbors(rows, n_neighbors, search, is_kernel, random_state)
+    sources = np.repeat(np.arange(n_rows), n_neighbors)
+    distances = _edge_distances(rows, sources, neighbors.ravel(), is_kernel)
+    local_scale = distances.reshape(n_rows, -1)[:, min(n_neighbors, _TUNING_NEIGHBOR) - 1]
+    entries = _edge_weights(weights, distances, local_scale, sources, neighbors.ravel(), bandwidth)
+    return _assemble(entries, sources, neighbors.ravel(), X, symmetrize)
+
+
+def radius_graph(
+    X: Any, *, radius: float, weights: str = "binary", bandwidth: float | None = None, symmetrize: str = "max"
+) -> Graph:
+    """Connect rows within a distance of each other.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        Rows.
+    radius : float
+        Largest distance of an edge.
+    weights : {"binary", "rbf", "self-tuning", "cosine"}, default="binary"
+        As in :func:`neighbor_graph`; the local scale is the distance to the furthest row within the radius.
+    bandwidth : float, optional
+        Width of "rbf" weights; the median edge length by default.
+    symmetrize : {"max", "mean"}, default="max"
+        How the two directions of an edge are joined; they differ only by rounding.
+
+    Returns
+    -------
+    Graph
+        Rows without a neighbour in reach are isolated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.graphs import radius_graph
+    >>> radius_graph(np.array([[0.0], [1.0], [5.0]]), radius=2.0).degrees.tolist()
+    [1.0, 1.0, 0.0]
+    """
+    X = _check_rows(X, weights)
+    if not 0 < radius < np.inf:
+        raise ValueError(f"radius is {radius}: it must be a positive number.")
+    rows = _normalized(X, is_kernel=False) if weights == "cosine" else X
+    found = NearestNeighbors(radius=radius).fit(rows).radius_neighbors_graph(mode="distance").tocoo()
+    distances = _edge_distances(rows, found.row, found.col, is_kernel=False)
+    local_scale = np.zeros(X.shape[0])
+    np.maximum.at(local_scale, found.row, distances)
+    entries = _edge_weights(weights, distances, local_scale, found.row, found.col, bandwidth)
+    return _assemble(entries, found.row, found.col, X, symmetrize)
+
+
+def _check_rows(X: Any, weights: str) -> Any:
+    if weights not in WEIGHTS:
+        raise ValueError(f"graph weights are {weights!r}: use one of {', '.join(WEIGHTS)}.")
+    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+
+
+def _normalized(X: Any, is_kernel: bool) -> Any:
+    if not is_kernel:
+        return normalize(X)
+    norms = np.sqrt(np.maximum(np.diagonal(X), 0))
+    return X / np.outer(np.where(norms > 0, norms, 1), np.where(norms > 0, norms, 1))
+
+
+def _find_neighbors(X: Any, n_neighbors: int, search: str, is_kernel: bool, random_state: Any) -> np.ndarray:
+    """Indices of the nearest other rows, nearest first."""
+    if search not in ("auto", "exact", "approximate"):
+        raise ValueError(f"search is {search!r}: use 'auto', 'exact' or 'approximate'.")
+    if is_kernel:
+        index = NearestNeighbors(n_neighbors=n_neighbors, metric="precomputed").fit(_kernel_distances(X))
+        return index.kneighbors(return_distance=False)
+    if search == "approximate" or (search == "auto" and X.shape[0] > _EXACT_ROWS and _has_pynndescent()):
+        return _find_approximately(X, n_neighbors, random_state)
+    return _drop_self(nearest_rows(X, n_neighbors + 1))
+
+
+def _has_pynndescent() -> bool:
+    try:
+        import pynndescent  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _find_approximately(X: Any, n_neighbors: int, random_state: Any) -> np.ndarray:
+    try:
+        from pynndescent import NNDescent
+    except ImportError:
+        raise ImportError("search='approximate' needs pynndescent: pip install 'weakly[ann]'") from None
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    return _drop_self(NNDescent(X, n_neighbors=n_neighbors + 1, random_state=seed).neighbor_graph[0])
+
+
+def _drop_self(found: np.ndarray) -> np.ndarray:
+    """Drop each row from its own neighbours; where duplicates crowd it out, the furthest goes instead."""
+    n_rows, width = found.shape
+    is_other = found != np.arange(n_rows)[:, None]
+    is_other[is_other.all(axis=1), -1] = False
+    return found[is_other].reshape(n_rows, width - 1)
+
+
+def _kernel_distances(gram: np.ndarray) -> np.ndarray:
+    diagonal = np.diagonal(gram)
+    squared = diagonal[:, None] + diagonal[None, :] - 2 * gram
+    np.fill_diagonal(squared, 0)
+    return np.sqrt(np.maximum(squared, 0))
+
+
+def _edge_distances(X: Any, sources: np.ndarray, targets: np.ndarray, is_kernel: bool) -> np.ndarray:
+    """Lengths of edges from differences of rows: exactly 0 between duplicates, unlike the search's own."""
+    if is_kernel:
+        diagonal = np.diagonal(X)
+        return np.sqrt(np.maximum(diagonal[sources] + diagonal[targets] - 2 * X[sources, targets], 0))
+    lengths = np.empty(len(sources))
+    batch_rows = max(1, 2**22 // X.shape[1])
+    for batch in gen_batches(len(sources), batch_rows):
+        lengths[batch] = paired_euclidean_distances(X[sources[batch]], X[targets[batch]])
+    return lengths
+
+
+def _edge_weights(
+    weights: str,
+    distances: np.ndarray,
+    local_scale: np.ndarray,
+    sources: np.ndarray,
+    targets: np.ndarray,
+    bandwidth: float | None,
+) -> np.ndarray:
+    if weights == "binary":
+        return np.ones_like(distances)
+    if weights == "cosine":
+        return np.maximum(1 - distances**2 / 2, 0)  # rows have length 1
+    if weights == "rbf":
+        if bandwidth is not None and not 0 < bandwidth < np.inf:
+            raise ValueError(f"bandwidth is {bandwidth}: it must be a positive number.")
+        positive = distances[distances > 0]
+        width = bandwidth or (np.median(positive) if len(positive) else 1.0)
+        return np.exp(-(distances**2) / (2 * width**2))
+    # A row all of whose neighbours are duplicates has scale 0: the median scale stands in.
+    positive = local_scale[local_scale > 0]
+    scale = np.where(local_scale > 0, local_scale, np.median(positive) if len(positive) else 1.0)
+    return np.exp(-(distances**2) / (scale[sources] * scale[targets]))
+
+
+def _assemble(
+    entries: np.ndarray, sources: np.ndarray, targets: np.ndarray, X: Any, symmetrize: str
+) -> Graph:
+    shape = (X.shape[0], X.shape[0])
+    one_way = sp.csr_array((entries.astype(X.dtype), (sources, targets)), shape=shape)
+    if symmetrize == "max":
+        affinity = one_way.maximum(one_way.T)
+    elif symmetrize == "mean":
+        affinity = (one_way + one_way.T) / X.dtype.type(2)
+    else:
+        raise ValueError(f"symmetrize is {symmetrize!r}: use 'max' or 'mean'.")
+    affinity = sp.csr_array(affinity)
+    affinity.sort_indices()
+    return Graph(affinity)

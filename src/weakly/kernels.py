@@ -1,0 +1,174 @@
+"""Kernels: from a name or a function to a Gram matrix.
+
+A :class:`Kernel` is resolved once on the training rows (``gamma="median"`` becomes a number) and is then
+the same function for every block of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import pairwise
+
+_GAMMA_RULES = ("scale", "median", "mean-distance")
+_NAMES = ("rbf", "linear", "poly", "chi2", "cosine", "precomputed")
+_SAMPLE = 1000  # rows that the distance rules look at
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with every parameter a number.
+
+    Parameters
+    ----------
+    name : str
+        "rbf", "linear", "poly", "chi2", "cosine", "precomputed" or "callable".
+    gamma : float
+        Inverse squared width of "rbf", scale of "poly" and "chi2".
+    degree : float
+        Degree of "poly".
+    coef0 : float
+        Constant of "poly".
+    function : callable or None
+        ``function(X, Y)`` returning the Gram matrix, for "callable".
+
+    See Also
+    --------
+    resolve_kernel : Build one from the parameters of an estimator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.kernels import Kernel
+    >>> Kernel("rbf", gamma=1.0)(np.array([[0.0], [1.0]])).round(3).tolist()
+    [[1.0, 0.368], [0.368, 1.0]]
+    """
+
+    name: str
+    gamma: float = 1.0
+    degree: float = 3
+    coef0: float = 1.0
+    function: Callable[[Any, Any], np.ndarray] | None = None
+
+    def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
+        """Gram matrix between the rows of ``X`` and of ``Y`` (of ``X`` itself by default)."""
+        match self.name:
+            case "rbf":
+                return pairwise.rbf_kernel(X, Y, gamma=self.gamma)
+            case "linear":
+                return pairwise.linear_kernel(X, Y, dense_output=True)
+            case "poly":
+                return pairwise.polynomial_kernel(X, Y, self.degree, self.gamma, self.coef0)
+            case "cosine":
+                return pairwise.cosine_similarity(X, Y, dense_output=True)
+            case "chi2":
+                return pairwise.chi2_kernel(X, Y, gamma=self.gamma)
+            case "precomputed":
+                return X
+        return self._call_function(X, X if Y is None else Y)
+
+    def _call_function(self, X: Any, Y: Any) -> np.ndarray:
+        assert self.function is not None
+        gram = np.asarray(self.function(X, Y))
+        if gram.shape != (X.shape[0], Y.shape[0]):
+            raise ValueError(
+                f"kernel returned an array of shape {gram.shape} for {X.shape[0]} and {Y.shape[0]} rows: "
+                "a callable kernel takes two matrices and returns the Gram matrix of their rows."
+            )
+        return gram
+
+
+def resolve_kernel(
+    kernel: str | Callable[[Any, Any], np.ndarray],
+    X: Any,
+    *,
+    gamma: float | str = "median",
+    degree: float = 3,
+    coef0: float = 1.0,
+) -> Kernel:
+    """Turn an estimator's kernel parameters into a :class:`Kernel`.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        Name of a kernel, or a function of two matrices that returns their Gram matrix.
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        Training rows (the Gram matrix itself for "precomputed").
+    gamma : float or {"scale", "median", "mean-distance"}, default="median"
+        "scale" is ``1 / (n_features * X.var())``. The others set the width ``sigma`` of
+        ``exp(-d^2 / (2 sigma^2))``: "median" is half the median distance between rows, "mean-distance"
+        the root of the mean squared distance [wellsvm].
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly".
+
+    Returns
+    -------
+    Kernel
+        With numbers for all parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.kernels import resolve_kernel
+    >>> resolve_kernel("rbf", np.array([[0.0], [2.0]]), gamma="median").gamma
+    0.5
+    """
+    if callable(kernel):
+        return Kernel("callable", function=kernel)
+    if kernel not in _NAMES:
+        raise ValueError(
+            f"kernel is {kernel!r}: use one of {', '.join(_NAMES)}, or a function of two matrices."
+        )
+    if kernel == "precomputed":
+        _check_gram(X)
+    if kernel == "chi2" and (sp.issparse(X) or X.min() < 0):
+        raise ValueError(
+            'kernel="chi2" needs dense rows without negative entries: scale X, or use another kernel.'
+        )
+    uses_gamma = kernel in ("rbf", "poly", "chi2")
+    return Kernel(kernel, _resolve_gamma(gamma, X) if uses_gamma else 1.0, degree, coef0)
+
+
+def _resolve_gamma(gamma: float | str, X: Any) -> float:
+    if not isinstance(gamma, str):
+        if not (np.isreal(gamma) and 0 < gamma < np.inf):
+            raise ValueError(
+                f"gamma is {gamma!r}: use a positive number or one of {', '.join(_GAMMA_RULES)}."
+            )
+        return float(gamma)
+    if gamma not in _GAMMA_RULES:
+        raise ValueError(f"gamma is {gamma!r}: use a positive number or one of {', '.join(_GAMMA_RULES)}.")
+    if gamma == "scale":
+        variance = (X.multiply(X)).mean() - X.mean() ** 2 if sp.issparse(X) else X.var(dtype=np.float64)
+        return float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
+    squared = _sampled_squared_distances(X)
+    if not squared.any():  # all rows are one point: any width gives the same kernel
+        return 1.0
+    if gamma == "median":
+        # Half the median: the kernel has fallen to exp(-2) at the median distance.
+        positive_median = np.median(squared) or np.median(squared[squared > 0])
+        return float(2 / positive_median)
+    return float(1 / (2 * squared.mean()))  # sigma^2 = mean squared distance, [wellsvm] section 5.1
+
+
+def _sampled_squared_distances(X: Any) -> np.ndarray:
+    """Squared distances between evenly spaced rows: the same for every seed and machine."""
+    rows = np.unique(np.linspace(0, X.shape[0] - 1, _SAMPLE).astype(int))
+    sample = X[rows].astype(np.float64)
+    return pairwise.euclidean_distances(sample, squared=True)[np.triu_indices(len(rows), 1)]
+
+
+def _check_gram(gram: Any) -> None:
+    if sp.issparse(gram) or gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
+        raise ValueError(
+            f'kernel="precomputed" needs the square Gram matrix of the training rows as X, not {gram.shape}.'
+        )
+    scale = np.abs(gram).max(initial=0)
+    if not np.allclose(gram, gram.T, rtol=0, atol=1e-5 * scale):
+        raise ValueError('kernel="precomputed" needs a symmetric X: symmetrise it with (X + X.T) / 2.')

@@ -1,0 +1,341 @@
+"""What the Laplacian estimators share: parameters, geometry, and the way from scores to labels."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+
+import joblib
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from weakly._calibration import PRIOR_TEMPERATURE, Moments, fit_temperature, match_moments, probabilities
+from weakly._compat import Interval, StrOptions, check_params, check_sample_weight
+from weakly._labels import encode_labels
+from weakly._memory import dense_bytes, fits
+from weakly._progress import Progress
+from weakly.graphs import WEIGHTS, Graph, affinity_graph, neighbor_graph
+from weakly.kernels import resolve_kernel
+from weakly.solvers import solve_conjugate
+from weakly.spaces import build_space, deform, restrict
+
+# Parameters that a change of does not touch the space.
+_LABEL_PARAMS = {
+    "class_mass_normalization", "early_stopping", "loss", "max_iter", "solver", "tol", "unlabeled", "verbose",
+    "warm_start",
+}  # fmt: skip
+_PATIENCE = 20  # iterations without a changed decision that end an early-stopped solve
+
+
+class LaplacianModel(BaseEstimator):
+    """Geometry and solving, for classifiers and regressors alike."""
+
+    _parameter_constraints: dict = {
+        "ambient_penalty": [Interval(Real, 0, None, closed="neither")],
+        "graph_penalty": [Interval(Real, 0, None, closed="left")],
+        "kernel": [StrOptions({"rbf", "linear", "poly", "chi2", "cosine", "precomputed"}), callable],
+        "gamma": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"scale", "median", "mean-distance"}),
+        ],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "graph": [StrOptions({"knn"}), Graph, "array-like", "sparse matrix"],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "graph_weights": [StrOptions(set(WEIGHTS))],
+        "laplacian": [StrOptions({"symmetric", "unnormalized"})],
+        "approximation": [StrOptions({"auto", "nystroem", "fourier"}), None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "early_stopping": ["boolean"],
+        "unlabeled": "no_validation",
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+    _loss = "squared"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel not in ("precomputed", "chi2")
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def __getstate__(self):
+        # The factored space of a warm start is n x n and is rebuilt on demand: it does not travel.
+        return {name: value for name, value in super().__getstate__().items() if name != "_warm"}
+
+    def _check_rows(self, X, y):
+        """Stage 1 of fit: parameters and rows, before any work."""
+        check_params(self)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2, order="C"
+        )
+        check_consistent_length(X, y)
+        if sp.issparse(X) and not X.has_sorted_indices:
+            X = X.sorted_indices()
+        needs_neighbors = self.graph_penalty > 0 and isinstance(self.graph, str)
+        if needs_neighbors and self.n_neighbors >= X.shape[0]:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} but n_samples={X.shape[0]}: lower n_neighbors, pass a "
+                "graph, or set graph_penalty=0."
+            )
+        return X
+
+    def _deformed_space(self, X, progress):
+        """Stage 3: the geometry, which sees no label; kept for the next fit with ``warm_start``."""
+        key = self._geometry_key(X) if self.warm_start else None
+        if key is not None and getattr(self, "_warm", (None,))[0] == key:
+            return self._warm[1]
+        with progress.stage("graph"):
+            self.graph_ = self._build_graph(X)
+        with progress.stage("space"):
+            self.kernel_ = resolve_kernel(
+                self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+            )
+            base = build_space(
+                X,
+                self.kernel_,
+                approximation=self.approximation,
+                n_components=self.n_components,
+                random_state=self.random_state,
+            )
+        n_rows = X.shape[0]
+        empty = sp.csr_array((n_rows, n_rows), dtype=X.dtype)
+        laplacian = empty if self.graph_ is None else self.graph_.laplacian(self.laplacian).astype(X.dtype)
+        space = deform(base, laplacian, ambient=self.ambient_penalty, graph=self.graph_penalty)
+        if key is not None:
+            self._warm = (key, space)
+        return space
+
+    def _geometry_key(self, X):
+        """Content of the rows and value of every parameter that shapes the space."""
+        settings = {k: v for k, v in self.get_params(deep=False).items() if k not in _LABEL_PARAMS}
+        graph = settings.pop("graph")
+        return joblib.hash([X, settings]), graph if isinstance(graph, str) else id(graph)
+
+    def _build_graph(self, X):
+        if self.graph_penalty == 0:
+            return None
+        if isinstance(self.graph, str):
+            return neighbor_graph(
+                X,
+                n_neighbors=self.n_neighbors,
+                weights=self.graph_weights,
+                is_kernel=self.kernel == "precomputed",
+                random_state=self.random_state,
+            )
+        graph = self.graph if isinstance(self.graph, Graph) else affinity_graph(self.graph)
+        if graph.n_rows != X.shape[0]:
+            raise ValueError(
+                f"graph has {graph.n_rows} rows and X has {X.shape[0]}: they must be the same rows."
+            )
+        return graph
+
+    def _solve(self, space, rows, targets, weights, progress):
+        """Stage 4: the problem on the labelled rows, or on all rows where no factorisation fits."""
+        if self._is_direct(space):
+            with progress.stage("factor"):
+                restriction = restrict(space, rows)
+            with progress.stage("solve"):
+                result = self._solve_restricted(restriction.space, targets, weights)
+            theta = restriction.lift(result.x)
+        else:
+            result = solve_conjugate(
+                space,
+                rows,
+                targets,
+                weights,
+                loss=self._loss,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                callback=_Watch(progress, self.early_stopping),
+            )
+            theta = result.x
+        if result.status in ("max_iter", "stalled"):
+            warnings.warn(
+                f"{type(self).__name__} ended as '{result.status}' at criterion {result.criterion[-1]:.2g}: "
+                f"raise max_iter (now {self.max_iter}) or tol (now {self.tol:.2g}).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.result_ = result
+        self.n_iter_ = result.n_iter
+        self._function = space.function(theta)
+        return space.scores(theta) + result.intercept
+
+    def _is_direct(self, space):
+        if self.solver != "auto":
+            return self.solver != "cg"
+        # A kernel's factor was counted when its Gram matrix was; wide features may be too many to factor.
+        is_kernel = space.n_params == space.n_rows
+        return is_kernel or fits(dense_bytes(space.n_params, space.n_params, dtype=space.dtype))
+
+    def _raw_scores(self, X):
+        """Scores of new rows, before any normalisation."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return self._function(X) + self.result_.intercept
+
+    def _warn_of_unreached(self, labeled):
+        """Say once how many rows no label reaches along the graph."""
+        unreached = 0 if self.graph_ is None else int(self.graph_.unreached(labeled).sum())
+        if unreached:
+            warnings.warn(
+                f"{unreached} rows lie in parts of the graph without a label: for them the kernel decides "
+                "alone. Raise n_neighbors to join the parts, or label a row in each.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
+    """Encoding of labels, class-mass normalisation and probabilities."""
+
+    _parameter_constraints: dict = {
+        **LaplacianModel._parameter_constraints,
+        "class_mass_normalization": ["boolean", "array-like"],
+    }
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit on labelled and unlabelled rows together.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or their Gram matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Labels, with the marker of ``unlabeled`` where unknown.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of the loss of each labelled row; 0 makes a row unlabelled. All rows stay in the graph.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X = self._check_rows(X, y)
+        weights = check_sample_weight(sample_weight, X)
+        labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
+        prior = self._class_prior(labels)
+        progress = Progress(type(self).__name__, self.verbose)
+        space = self._deformed_space(X, progress)
+        self._warn_of_unreached(labels.labeled)
+        targets = labels.targets(X.dtype)
+        scores = self._solve(space, labels.labeled, targets, weights[labels.labeled], progress)
+        self.classes_ = labels.classes
+        self.class_prior_ = prior
+        self._publish(scores, labels)
+        return self
+
+    def _class_prior(self, labels):
+        if isinstance(self.class_mass_normalization, bool | np.bool_):
+            return labels.frequencies
+        prior = np.asarray(self.class_mass_normalization, dtype=float)
+        if prior.shape != (labels.n_classes,) or not (prior > 0).all() or not np.isfinite(prior).all():
+            raise ValueError(
+                f"class_mass_normalization must be a bool or {labels.n_classes} positive shares, one per "
+                f"class in sorted order, not {self.class_mass_normalization!r}."
+            )
+        return prior / prior.sum()
+
+    def _publish(self, scores, labels):
+        """Stage 5: fix the map from scores to decisions and its temperature on the training rows."""
+        if self.class_mass_normalization is False:
+            n_columns = scores.shape[1]
+            self._moments = Moments(np.ones(n_columns, scores.dtype), np.zeros(n_columns, scores.dtype))
+        else:
+            self._moments = match_moments(scores, self.class_prior_)
+        held_out = self.result_.held_out
+        self.temperature_ = (
+            PRIOR_TEMPERATURE
+            if held_out is None
+            else fit_temperature(self._moments(held_out), labels.labeled_codes)
+        )
+        decisions = self._moments(scores)
+        self.transduction_ = self._labels_of(decisions)
+        self.label_distributions_ = probabilities(decisions, self.temperature_)
+
+    def _decisions(self, X):
+        scores = self._raw_scores(X)
+        return self._moments(scores)
+
+    def _labels_of(self, decisions):
+        codes = (decisions[:, 0] > 0).astype(int) if decisions.shape[1] == 1 else decisions.argmax(axis=1)
+        return self.classes_[codes]
+
+    def decision_function(self, X):
+        """Score rows: positive for the second of two classes, else one column per class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or their kernel with the training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores after class-mass normalisation.
+        """
+        decisions = self._decisions(X)
+        return decisions[:, 0] if decisions.shape[1] == 1 else decisions
+
+    def predict(self, X):
+        """Predict the class of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or their kernel with the training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        return self._labels_of(self._decisions(X))
+
+    def predict_proba(self, X):
+        """Estimate class probabilities.
+
+        They are the softmax of the decisions times ``temperature_``, a number fitted to the labelled rows,
+        each scored by the model without it, under a prior that decides when labels are very few.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or their kernel with the training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to 1; the largest entry is the predicted class.
+        """
+        return probabilities(self._decisions(X), self.temperature_)
+
+
+class _Watch:
+    """Callback of the iterative solver: progress, and a stop once decisions have settled."""
+
+    def __init__(self, progress, early_stopping):
+        self.progress = progress
+        self.early_stopping = early_stopping
+        self.n_calls = 0
+        self.n_settled = 0
+        self.decisions = None
+
+    def __call__(self, scores):
+        self.n_calls += 1
+        centred = scores - scores.mean(axis=0)
+        decisions = centred[:, 0] > 0 if scores.shape[1] == 1 else centred.argmax(axis=1)
+        changed = len(scores) if self.decisions is None else int((decisions != self.decisions).sum())
+        self.decisions = decisions
+        self.n_settled = 0 if changed else self.n_settled + 1
+        self.progress.step(self.n_calls, f"{changed} decisions changed")
+        return not (self.early_stopping and self.n_settled >= _PATIENCE)

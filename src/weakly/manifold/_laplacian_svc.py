@@ -1,0 +1,189 @@
+"""Laplacian support vector machine."""
+
+from weakly._compat import StrOptions
+from weakly.manifold._base import LaplacianClassifierBase
+from weakly.solvers import solve_hinge, solve_newton
+
+
+class LaplacianSVC(LaplacianClassifierBase):
+    """Support vector machine with a penalty on differences between neighbours.
+
+    For each class, with signs ``y`` on the labelled rows, the scores ``f`` minimise ::
+
+        sum_labelled max(1 - y_i f_i, 0)^2 / 2  +  a/2 ||f||^2  +  g/2 f' L f
+
+    over the functions of a kernel, or the same with ``max(1 - y_i (f_i + b), 0)``. Unlabelled rows take
+    part through the graph Laplacian ``L``.
+
+    Parameters
+    ----------
+    ambient_penalty : float, default=1e-3
+        Weight ``a`` of the norm of the function.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        "hinge" is solved in the dual by LIBSVM and has an intercept.
+    graph_penalty : float, default=0.1
+        Weight ``g`` of the graph; 0 ignores it, and unlabelled rows with it.
+    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
+        A callable takes two matrices and returns the Gram matrix of their rows.
+    gamma : float or {"median", "scale", "mean-distance"}, default="median"
+        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
+        the median distance between rows, "mean-distance" to the root of the mean squared distance;
+        "scale" is ``1 / (n_features * X.var())``.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly".
+    graph : "knn", Graph or affinity matrix, default="knn"
+        Neighbours of each row, or a graph over exactly the rows of ``X``, in their order.
+    n_neighbors : int, default=5
+        Neighbours of each row in the "knn" graph.
+    graph_weights : {"self-tuning", "binary", "rbf", "cosine"}, default="self-tuning"
+        Weights of the "knn" graph, see :func:`weakly.graphs.neighbor_graph`.
+    laplacian : {"symmetric", "unnormalized"}, default="symmetric"
+        Laplacian ``L`` of the graph. With "symmetric" the weight ``g`` means the same on every graph.
+    class_mass_normalization : bool or array-like of shape (n_classes,), default=True
+        Shift and scale the scores of each class so that their mean and variance over all rows are those of
+        a class with its share among the labels, or with the given share. ``False`` takes scores as they are.
+    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
+        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
+    n_components : int, default=1000
+        Features of an approximation.
+    solver : {"auto", "newton", "cg"}, default="auto"
+        Newton on a factorised problem, or iterations without a factorisation. "auto" is the former unless its
+        matrix would pass the memory limit.
+    tol : float, default=1e-6
+        Relative norm of the gradient at which "newton" and "cg" stop.
+    max_iter : int, default=1000
+        Most iterations of "newton" and "cg"; LIBSVM may take a thousand times as many.
+    early_stopping : bool, default=True
+        "cg" ends once no decision has changed for 20 iterations.
+    unlabeled : "auto", None or a label, default="auto"
+        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
+        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
+        a class.
+    warm_start : bool, default=False
+        Keep the graph, the space and its factorisation, and use them again when ``fit`` is called on the
+        same rows with other labels.
+    verbose : int, default=0
+        1 shows stages and iterations.
+    random_state : int, RandomState or None, default=None
+        Draws landmarks, frequencies and the approximate neighbour search.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    class_prior_ : ndarray of shape (n_classes,)
+        Shares of the classes that the normalisation uses.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted labels of all training rows.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Class probabilities of all training rows.
+    temperature_ : float
+        Factor between decisions and the logits of the probabilities.
+    n_features_in_ : int
+        Columns of ``X``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when ``X`` has them.
+    graph_ : Graph or None
+        Graph over the training rows.
+    kernel_ : Kernel
+        Kernel with its parameters as numbers.
+    result_ : SolverResult
+        What the solver reports: objective, certificate, status.
+    n_iter_ : int
+        Iterations of the solver.
+
+    See Also
+    --------
+    LaplacianRLSClassifier : The same with the squared loss.
+
+    Notes
+    -----
+    The problem is solved as a support vector machine on the labelled rows in the deformed kernel
+    ``K (a I + g L K)^-1``. [tvsvm]_ prints ``(a I + g L K)^-1 K`` in Eq. (52), which is not symmetric. The
+    iterative solver is the preconditioned conjugate gradient method of [melacci2011]_.
+
+    References
+    ----------
+    .. [tvsvm] X. Bresson, R. Zhang, "TV-SVM: total variation support vector machine for semi-supervised data
+       classification", arXiv:1210.0699, 2012.
+    .. [melacci2011] S. Melacci, M. Belkin, "Laplacian support vector machines trained in the primal", JMLR
+       12, 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly import LaplacianSVC
+    >>> from weakly.datasets import make_two_moons
+    >>> moons = make_two_moons(200, noise=0.05, random_state=0)
+    >>> model = LaplacianSVC(n_neighbors=10).fit(moons.X, moons.y_partial)
+    >>> bool(np.mean(model.transduction_ == moons.y) > 0.9)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **LaplacianClassifierBase._parameter_constraints,
+        "loss": [StrOptions({"squared_hinge", "hinge"})],
+        "solver": [StrOptions({"auto", "newton", "cg"})],
+    }
+    _loss = "squared_hinge"
+
+    def __init__(
+        self,
+        ambient_penalty=1e-3,
+        *,
+        loss="squared_hinge",
+        graph_penalty=0.1,
+        kernel="rbf",
+        gamma="median",
+        degree=3,
+        coef0=1.0,
+        graph="knn",
+        n_neighbors=5,
+        graph_weights="self-tuning",
+        laplacian="symmetric",
+        class_mass_normalization=True,
+        approximation="auto",
+        n_components=1000,
+        solver="auto",
+        tol=1e-6,
+        max_iter=1000,
+        early_stopping=True,
+        unlabeled="auto",
+        warm_start=False,
+        verbose=0,
+        random_state=None,
+    ):
+        self.ambient_penalty = ambient_penalty
+        self.loss = loss
+        self.graph_penalty = graph_penalty
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.graph_weights = graph_weights
+        self.laplacian = laplacian
+        self.class_mass_normalization = class_mass_normalization
+        self.approximation = approximation
+        self.n_components = n_components
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.unlabeled = unlabeled
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _is_direct(self, space):
+        if self.loss == "hinge" and self.solver == "cg":
+            raise ValueError('solver="cg" needs a smooth loss: use loss="squared_hinge", or solver="auto".')
+        return self.loss == "hinge" or super()._is_direct(space)
+
+    def _solve_restricted(self, space, targets, weights):
+        if self.loss == "hinge":
+            return solve_hinge(space, targets, weights, tol=self.tol, max_iter=1000 * self.max_iter)
+        return solve_newton(space, targets, weights, tol=self.tol, max_iter=self.max_iter)

@@ -1,0 +1,65 @@
+"""Scores that look at labelled rows only."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from sklearn.metrics import get_scorer
+
+from weakly._labels import find_unlabeled
+
+
+def labeled_scorer(scoring, *, unlabeled="auto"):
+    """Restrict a scorer to the labelled rows of ``y``.
+
+    Parameters
+    ----------
+    scoring : str or callable
+        Name of a scikit-learn scorer, or a scorer ``scoring(estimator, X, y)``.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabelled row: -1 for integers, ``NaN`` for floats, ``None`` for strings, missing in
+        a pandas column. ``None`` leaves only missing entries unlabelled.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y, sample_weight=None)`` with the value of ``scoring`` on the labelled rows.
+        It raises a ValueError if there are none.
+
+    See Also
+    --------
+    PartiallyLabeledKFold : Its test parts hold labelled rows only, so any scorer does.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from weakly.model_selection import labeled_scorer
+    >>> zeros = DummyClassifier(strategy="constant", constant=0).fit([[0], [0]], [0, 1])
+    >>> labeled_scorer("accuracy")(zeros, [[0], [0], [0], [0]], [0, 1, -1, -1])
+    0.5
+    """
+    if not callable(scoring) and not isinstance(scoring, str):
+        raise ValueError(f"scoring must be the name of a scorer or a scorer, got {scoring!r}.")
+    # A partial of a module-level function can be pickled, so n_jobs works.
+    return partial(_score_labeled_rows, scorer=get_scorer(scoring), unlabeled=unlabeled)
+
+
+def _score_labeled_rows(estimator, X, y, sample_weight=None, *, scorer, unlabeled):
+    values, mask = find_unlabeled(y, unlabeled=unlabeled)
+    rows = np.flatnonzero(~mask)
+    if not len(rows):
+        raise ValueError("y has no labelled row to score: use PartiallyLabeledKFold as cv.")
+    weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)[rows]}
+    return scorer(estimator, _take_rows(X, rows), _plain(values[rows]), **weights)
+
+
+def _take_rows(X, rows):
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
+
+
+def _plain(labels):
+    """Let NumPy infer the type of object labels again: metrics refuse whole numbers kept as objects."""
+    return np.asarray(labels.tolist()) if labels.dtype.kind == "O" else labels

@@ -1,0 +1,130 @@
+"""Stored results beside the published ones, as numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weakly.papers._model import Paper, Table
+from weakly.papers._run import result_path
+from weakly.papers._store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a table: ours, the paper's, and the target.
+
+    Parameters
+    ----------
+    row, column : str
+        Its place.
+    values : tuple of float
+        Our number for each seed.
+    published, target : float or None
+        The paper's number and this project's.
+    lower_is_better : bool
+        Whether a smaller number wins.
+
+    Examples
+    --------
+    >>> from weakly.papers import Entry
+    >>> entry = Entry("SVM", "5", (10.0, 12.0), published=8.0, target=11.5, lower_is_better=True)
+    >>> entry.mean, round(entry.standard_deviation, 3), entry.behind, entry.on_target
+    (11.0, 1.414, True, True)
+    """
+
+    row: str
+    column: str
+    values: tuple[float, ...]
+    published: float | None
+    target: float | None
+    lower_is_better: bool
+
+    @property
+    def mean(self) -> float:
+        """Mean over the seeds; NaN without results."""
+        return float(np.mean(self.values)) if self.values else float("nan")
+
+    @property
+    def standard_deviation(self) -> float:
+        """Sample standard deviation over the seeds; NaN below two."""
+        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else float("nan")
+
+    @property
+    def behind(self) -> bool:
+        """Whether ours is worse than the paper's by more than two standard errors of our mean."""
+        if self.published is None or len(self.values) < 2:
+            return False
+        margin = 2 * self.standard_deviation / np.sqrt(len(self.values))
+        return bool(self._deficit(self.published) > margin)
+
+    @property
+    def on_target(self) -> bool | None:
+        """Whether our mean meets the target; None where there is no target or no result."""
+        if self.target is None or not self.values:
+            return None
+        return self._deficit(self.target) <= 0
+
+    def _deficit(self, reference: float) -> float:
+        return self.mean - reference if self.lower_is_better else reference - self.mean
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A table with the stored results in place.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    entries : dict of (row, column) to Entry
+        Every entry, measured or not.
+    records : tuple of dict
+        The stored records that count.
+    """
+
+    table: Table
+    entries: dict[tuple[str, str], Entry]
+    records: tuple[dict[str, Any], ...]
+
+
+def compare(paper: Paper, table: Table, results: str | Path) -> Comparison:
+    """Put the stored results of a table into its places.
+
+    Parameters
+    ----------
+    paper : Paper
+        The paper.
+    table : Table
+        One of its tables.
+    results : str or Path
+        Folder of the stored results.
+
+    Returns
+    -------
+    Comparison
+        Results of other settings than today's are left out.
+    """
+    fingerprints = {row: table.fingerprint(row) for row in table.settings}
+    current = {
+        cell: record
+        for cell, record in Store(result_path(results, paper, table)).finished().items()
+        if fingerprints.get(cell.row) == cell.fingerprint
+    }
+    values: dict[tuple[str, str], list[float]] = {}
+    for cell, record in sorted(current.items(), key=lambda item: item[0].seed):
+        values.setdefault((cell.row, cell.column), []).append(record["value"])
+    entries = {
+        place: Entry(
+            *place,
+            values=tuple(values.get(place, ())),
+            published=table.published.get(place),
+            target=table.targets.get(place),
+            lower_is_better=table.lower_is_better,
+        )
+        for place in ((row, column) for row in table.rows for column in table.columns)
+    }
+    return Comparison(table, entries, tuple(current.values()))

@@ -1,0 +1,100 @@
+"""Protocols that several papers share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from weakly.datasets import load
+from weakly.model_selection import LabelDraws
+
+
+def transductive_error(settings: Mapping[str, Any], column: str, seed: int) -> float:
+    """Return the error in per cent on the unlabelled rows, with ``column`` labels of each class.
+
+    Parameters
+    ----------
+    settings : mapping
+        "data": name, and if wanted the classes to keep, the number of first rows to keep, the number to
+        divide by and the dtype. "estimator": its dotted name. "params": its parameters. "supervised", if
+        true: fit on the labelled rows alone.
+    column : str
+        Labels per class.
+    seed : int
+        Seed of the draw of labels.
+
+    Returns
+    -------
+    float
+        Between 0 and 100.
+    """
+    X, y = _rows(json.dumps(settings["data"]))
+    draw = next(LabelDraws(n_per_class=int(column), n_repeats=1, random_state=seed).split(X, y))
+    estimator = _estimator(settings["estimator"], json.dumps(settings["params"]))
+    if settings.get("supervised"):
+        predicted = estimator.fit(X[draw.labeled], y[draw.labeled]).predict(X[draw.unlabeled])
+    else:
+        predicted = estimator.fit(X, draw.mask(y)).transduction_[draw.unlabeled]
+    return 100.0 * float(np.mean(predicted != y[draw.unlabeled]))
+
+
+def transductive_accuracy(settings: Mapping[str, Any], column: str, seed: int) -> float:
+    """Return 100 minus the error.
+
+    Parameters
+    ----------
+    settings, column, seed : mapping, str, int
+        As in ``transductive_error``.
+
+    Returns
+    -------
+    float
+        Between 0 and 100.
+    """
+    return 100.0 - transductive_error(settings, column, seed)
+
+
+def default_params(estimator: str, **changed: Any) -> dict[str, Any]:
+    """Return all parameters that decide a result, so that a changed default counts as a changed setting.
+
+    Parameters
+    ----------
+    estimator : str
+        Dotted name.
+    **changed : object
+        Parameters that are not left at their defaults.
+
+    Returns
+    -------
+    dict
+        Parameter to value.
+    """
+    params = _class_of(estimator)(**changed).get_params(deep=False)
+    return {name: value for name, value in params.items() if name not in ("verbose", "n_jobs", "cache_size")}
+
+
+@lru_cache(maxsize=1)
+def _rows(data: str) -> tuple[np.ndarray, np.ndarray]:
+    wanted = json.loads(data)
+    bunch = None if wanted["name"] == "digits" else load(wanted["name"])
+    X, y = load_digits(return_X_y=True) if bunch is None else (bunch.X, bunch.y)
+    keep = np.isin(y, wanted["classes"]) if "classes" in wanted else np.ones(len(y), dtype=bool)
+    keep = np.flatnonzero(keep)[: wanted.get("rows")]
+    return X[keep].astype(wanted.get("dtype", "float64")) / wanted.get("divide_by", 1), y[keep]
+
+
+@lru_cache(maxsize=1)
+def _estimator(name: str, params: str) -> Any:
+    """Keep the estimator from cell to cell: with ``warm_start`` it reuses what does not depend on labels."""
+    return _class_of(name)(**json.loads(params))
+
+
+def _class_of(name: str) -> Any:
+    module, _, attribute = name.rpartition(".")
+    return getattr(import_module(module), attribute)

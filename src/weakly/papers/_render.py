@@ -1,0 +1,213 @@
+"""Tables, plots and the scoreboard, from the stored results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from weakly.papers._compare import Comparison, Entry, compare
+from weakly.papers._environment import source
+from weakly.papers._model import Paper, Table
+from weakly.papers._plot import draw
+from weakly.papers._run import RESULTS, result_path
+from weakly.papers._store import write_atomically
+
+LEGEND = (
+    "Each entry is our mean ± standard deviation over n draws, then the number of the paper or other "
+    "reference, then this project's target (met ✓ or missed ✗). ▼ marks a mean worse than the reference by "
+    "more than two standard errors."
+)
+
+
+def entry_lines(entry: Entry, reference: str = "paper") -> list[str]:
+    """Write an entry: ours, the published number, the target; a line each, where there is one.
+
+    Parameters
+    ----------
+    entry : Entry
+        The entry.
+    reference : str, default="paper"
+        What to call the source of the published number.
+
+    Returns
+    -------
+    list of str
+        Up to three lines.
+
+    Examples
+    --------
+    >>> from weakly.papers import Entry, entry_lines
+    >>> entry_lines(Entry("SVM", "5", (10.0, 12.0), published=8.0, target=11.5, lower_is_better=True))
+    ['11.00 ± 1.41 (n=2)', 'paper 8.00 ▼', 'target ≤ 11.5 ✓']
+    """
+    lines = []
+    if len(entry.values) > 1:
+        lines.append(f"{entry.mean:.2f} ± {entry.standard_deviation:.2f} (n={len(entry.values)})")
+    elif entry.values:
+        lines.append(f"{entry.mean:.2f} (n=1)")
+    if entry.published is not None:
+        lines.append(f"{reference} {entry.published:.2f}" + " ▼" * entry.behind)
+    if entry.target is not None:
+        verdict = {None: "", True: " ✓", False: " ✗"}[entry.on_target]
+        lines.append(f"target {'≤' if entry.lower_is_better else '≥'} {entry.target:g}{verdict}")
+    return lines
+
+
+def markdown_table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Write a Markdown table, the first column to the left and numbers to the right.
+
+    Parameters
+    ----------
+    header : iterable of str
+        Column titles.
+    rows : iterable of iterable of str
+        Entries; line breaks inside an entry are kept.
+
+    Returns
+    -------
+    str
+        The table, without a newline at its end.
+
+    Examples
+    --------
+    >>> from weakly.papers import markdown_table
+    >>> print(markdown_table(["method", "error"], [["SVM", "3.1"]]))
+    | method | error |
+    |---|--:|
+    | SVM | 3.1 |
+    """
+    header = list(header)
+    lines = [header, *(list(row) for row in rows)]
+    text = ["| " + " | ".join(cell.replace("\n", "<br>") for cell in line) + " |" for line in lines]
+    return "\n".join([text[0], "|---" + "|--:" * (len(header) - 1) + "|", *text[1:]])
+
+
+def _table_section(comparison: Comparison) -> str:
+    """Caption, entries, what differs and where the numbers come from."""
+    table = comparison.table
+    rows = (
+        [
+            row,
+            *(
+                "\n".join(entry_lines(comparison.entries[row, column], table.reference))
+                for column in table.columns
+            ),
+        ]
+        for row in table.rows
+    )
+    parts = [
+        f"{table.caption} ({table.unit}, by {table.column_title})",
+        markdown_table([f"{table.column_title}:", *table.columns], rows),
+        f"What differs: {table.differs}" if table.differs else "",
+        _provenance(comparison.records),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _provenance(records: Iterable[dict[str, Any]]) -> str:
+    """Say when, with what and on what the results were measured."""
+    records = list(records)
+    if not records:
+        return "No results are stored."
+    days = sorted({record["time"][:10] for record in records})
+    period = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    warned = sum(bool(record["warnings"]) for record in records)
+    note = f" {warned} of them came with a warning." if warned else ""
+    return f"{len(records)} results, {period}; {' / '.join(sorted(set(map(source, records))))}.{note}"
+
+
+def render(paper: Paper, table: Table, results: str | Path = RESULTS, *, plot: bool = True) -> list[Path]:
+    """Write a table and its plot beside its stored results.
+
+    Parameters
+    ----------
+    paper : Paper
+        The paper.
+    table : Table
+        One of its tables.
+    results : str or Path, default="benchmarks/results"
+        Folder of the stored results.
+    plot : bool, default=True
+        Whether to draw the plot as well.
+
+    Returns
+    -------
+    list of Path
+        The Markdown file, and the picture if drawn.
+
+    Raises
+    ------
+    ImportError
+        If ``plot`` is asked for and matplotlib is not installed; the Markdown file is written before.
+
+    See Also
+    --------
+    report : All tables on one page.
+    """
+    comparison = compare(paper, table, results)
+    stem = result_path(results, paper, table)
+    heading = f"# {paper.title}: {table.key}\n\n{paper.reference}\n\n"
+    paths = [
+        write_atomically(stem.with_suffix(".md"), heading + _table_section(comparison) + f"\n\n{LEGEND}\n")
+    ]
+    if plot:
+        paths.append(write_atomically(stem.with_suffix(".png"), draw(comparison)))
+    return paths
+
+
+def report(papers: Iterable[Paper], results: str | Path = RESULTS) -> Path:
+    """Write all stored results to one page, ``README.md`` in their folder.
+
+    Parameters
+    ----------
+    papers : iterable of Paper
+        Papers to show; tables without stored results are left out.
+    results : str or Path, default="benchmarks/results"
+        Folder of the stored results.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    See Also
+    --------
+    render : One table, with its plot.
+    """
+    results = Path(results)
+    overview, sections = [], []
+    for paper in papers:
+        comparisons = [compare(paper, table, results) for table in paper.tables]
+        measured = [comparison for comparison in comparisons if comparison.records]
+        overview += [[paper.key, comparison.table.key, *_counts(comparison)] for comparison in measured]
+        if measured:
+            sections.append(f"## {paper.title}\n\n{paper.reference}")
+        for comparison in measured:
+            sections.append(f"### {comparison.table.key}\n\n{_table_section(comparison)}")
+            picture = result_path("", paper, comparison.table).with_suffix(".png")
+            if (results / picture).exists():
+                sections.append(f"![{comparison.table.caption}]({picture.as_posix()})")
+    header = ("paper", "table", "entries measured", "with a reference", "behind it ▼", "targets met")
+    parts = [
+        "# Scoreboard",
+        "Written by `weakly papers report` from the results stored in this folder.",
+        "The speed ratios are in [speed.md](speed.md)." if (results / "speed.md").exists() else "",
+        markdown_table(header, overview) if overview else "No results are stored.",
+        LEGEND,
+        *sections,
+    ]
+    return write_atomically(results / "README.md", "\n\n".join(part for part in parts if part) + "\n")
+
+
+def _counts(comparison: Comparison) -> list[str]:
+    measured = [entry for entry in comparison.entries.values() if entry.values]
+    compared = [entry for entry in measured if entry.published is not None]
+    aimed = [entry for entry in measured if entry.on_target is not None]
+    met = sum(entry.on_target is True for entry in aimed)
+    return [
+        str(len(measured)),
+        str(len(compared)),
+        str(sum(entry.behind for entry in compared)),
+        f"{met} of {len(aimed)}" if aimed else "",
+    ]

@@ -1,0 +1,149 @@
+"""Pictures of what was learnt; needs the extra ``plot``."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.decomposition import PCA
+
+from weakly._labels import find_unlabeled
+
+try:
+    from matplotlib import colormaps
+except ModuleNotFoundError as error:
+    raise ImportError("weakly.plotting needs matplotlib: pip install 'weakly[plot]'") from error
+
+__all__ = ["plot_transduction", "project"]
+
+_MAX_LEGEND = 20
+
+
+def project(X):
+    """Project rows onto their first two principal components.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        The rows; with a single feature the second coordinate is 0.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, 2)
+        Coordinates to draw.
+
+    Examples
+    --------
+    >>> from weakly.plotting import project
+    >>> abs(project([[0.0, 0.0], [3.0, 4.0]])).round(6).tolist()
+    [[2.5, 0.0], [2.5, 0.0]]
+    """
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    n_components = min(2, *X.shape)
+    plane = PCA(n_components, random_state=0).fit_transform(X)
+    return np.pad(plane, ((0, 0), (0, 2 - n_components)))
+
+
+def plot_transduction(
+    estimator_or_labels, X, y=None, *, truth=None, embedding=None, unlabeled="auto", ax=None
+):
+    """Draw all rows coloured by predicted class, the labelled ones marked.
+
+    Parameters
+    ----------
+    estimator_or_labels : fitted estimator or array-like of shape (n_rows,)
+        An estimator with ``transduction_``, or the labels themselves.
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        The rows it was fitted on.
+    y : array-like of shape (n_rows,), default=None
+        The partially labelled targets; rows with a label are drawn as stars in the colour of that label.
+    truth : array-like of shape (n_rows,), default=None
+        True labels; wrong predictions are ringed.
+    embedding : array-like of shape (n_rows, 2), default=None
+        Where to draw the rows; by default their first two principal components.
+    unlabeled : "auto", None or a label, default="auto"
+        What marks an unlabelled row of ``y``, as in the estimators.
+    ax : matplotlib Axes, default=None
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The picture.
+
+    Raises
+    ------
+    ValueError
+        If labels, ``y``, ``truth`` or ``embedding`` do not have one entry per row of ``X``.
+
+    See Also
+    --------
+    project : The default coordinates.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from weakly.plotting import plot_transduction
+    >>> X, y = [[0.0, 0.0], [0.1, 0.0], [1.0, 1.0]], ["a", None, "b"]
+    >>> ax = plot_transduction(["a", "a", "b"], X, y, ax=Figure().add_subplot())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['a', 'b', 'label given']
+    """
+    labels = np.asarray(getattr(estimator_or_labels, "transduction_", estimator_or_labels))
+    plane = np.asarray(project(X) if embedding is None else embedding)
+    _check_lengths(X, labels=labels, y=y, truth=truth, embedding=plane)
+    ax = _new_axes() if ax is None else ax
+    given, is_given = (labels, np.zeros(len(labels), dtype=bool)) if y is None else _given(y, unlabeled)
+    classes = np.unique([*labels.tolist(), *np.asarray(given)[is_given].tolist()])
+    colors = _class_colors(len(classes))
+    for label, color in zip(classes, colors, strict=True):
+        rows = (labels == label) & ~is_given
+        ax.scatter(*plane[rows].T, color=color, s=10, alpha=0.6, linewidths=0, label=_legend_text(label))
+        rows = is_given & (given == label)
+        ax.scatter(
+            *plane[rows].T, color=color, s=150, marker="*", edgecolors="black", linewidths=0.8, zorder=3
+        )
+    if truth is not None:
+        wrong = labels != np.asarray(truth)
+        style = {"facecolors": "none", "edgecolors": "black", "linewidths": 0.8, "s": 36, "zorder": 2}
+        ax.scatter(*plane[wrong].T, label="wrong", **style)
+    if is_given.any():
+        style = {"color": "white", "edgecolors": "black", "marker": "*", "s": 110}
+        ax.scatter([], [], label="label given", **style)
+    if len(classes) <= _MAX_LEGEND:
+        legend = ax.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        for handle in legend.legend_handles:
+            handle.set(sizes=[50], alpha=1)
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def _legend_text(label):
+    """Keep matplotlib from reading a label as mathematics or as a private name."""
+    text = str(label).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def _given(y, unlabeled):
+    values, mask = find_unlabeled(y, unlabeled=unlabeled)
+    return values, ~mask
+
+
+def _class_colors(n_classes):
+    if n_classes <= 10:
+        return colormaps["tab10"].colors[:n_classes]
+    if n_classes <= 20:
+        return colormaps["tab20"].colors[:n_classes]
+    return colormaps["turbo"](np.linspace(0, 1, n_classes))
+
+
+def _new_axes():
+    from matplotlib import pyplot  # chooses a window system, so only when a figure is asked for
+
+    return pyplot.subplots()[1]
+
+
+def _check_lengths(X, **arrays):
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    for name, array in arrays.items():
+        if array is not None and len(array) != n_rows:
+            raise ValueError(f"{name} has {len(array)} entries for {n_rows} rows of X: give one per row.")

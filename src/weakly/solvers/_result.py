@@ -1,0 +1,53 @@
+"""The record every solver returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class SolverResult:
+    """What a solver found, and how far to trust it.
+
+    Objective and criterion are histories over outer iterations; their last entries belong to ``x``.
+
+    Parameters
+    ----------
+    x : ndarray
+        The returned point.
+    objective : ndarray of shape (n_iter + 1,)
+        Objective at the start and after each outer iteration.
+    criterion : ndarray of shape (n_iter + 1,)
+        Optimality certificate at the same points: duality gap where a dual exists, else the relative
+        norm of the gradient.
+    n_iter : int
+        Outer iterations done.
+    status : {"converged", "max_iter", "stalled", "stopped"}
+        Why it ended; "stopped" is the callback's doing.
+    intercept : ndarray of shape (n_columns,) or float, default=0.0
+        Offset of the scores, for problems that have one.
+    held_out : ndarray of shape (n_labeled, n_columns) or None, default=None
+        Score of each labelled row by the model without that row, where the solver knows it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.solvers import SolverResult
+    >>> SolverResult(np.zeros(2), np.array([1.0, 0.5]), np.array([1.0, 1e-9]), 1, "converged").converged
+    True
+    """
+
+    x: np.ndarray
+    objective: np.ndarray
+    criterion: np.ndarray
+    n_iter: int
+    status: str
+    intercept: np.ndarray | float = 0.0
+    held_out: np.ndarray | None = None
+
+    @property
+    def converged(self) -> bool:
+        """Whether the criterion met the tolerance."""
+        return self.status == "converged"

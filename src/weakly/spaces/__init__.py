@@ -1,0 +1,41 @@
+"""Spaces of functions over rows.
+
+A space answers four questions about its functions, each given by parameters ``theta``:
+
+===================  ==========================================================  ===========  ============
+question             meaning                                                     kernel       features
+===================  ==========================================================  ===========  ============
+``scores(theta)``    ``A theta``, the values on the training rows                ``K theta``  ``Z theta``
+``adjoint(v)``       ``A* v``, with ``<A* v, theta>_H = v' A theta``             ``v``        ``Z' v``
+``inner(a, b)``      ``<a, b>_H``; with ``a = b`` the penalty ``||f||_H^2``      ``a' K b``   ``a' b``
+``function(theta)``  a function of new rows, free of the training matrices       ``k(X) t``   ``z(X) t``
+===================  ==========================================================  ===========  ============
+
+The adjoint is taken in the metric of the space: for a kernel it is the identity, which is why a gradient
+step in function space costs one product with ``K`` and not two. Two pieces of dense algebra differ
+between kernels and features, and live with them: ``normal_equations`` (weighted ridge) and ``factor``.
+
+**A graph is a change of space.** :func:`deform` puts the manifold penalty into the norm,
+``||f||^2 = a ||f||_H^2 + g f'Lf``. With ``T = a I + g A*LA`` the scores stay and the adjoint becomes
+``T^-1 A*``. A Laplacian method is then a supervised method on the labelled rows of the deformed space
+(:func:`restrict`), and one factorisation of ``T`` serves all classes, losses and label sets.
+"""
+
+from weakly.spaces._base import BaseSpace, FeatureSpace, KernelSpace, NormalEquations, ScoreFunction, Space
+from weakly.spaces._build import APPROXIMATIONS, build_space
+from weakly.spaces._deformed import DeformedSpace, Restriction, deform, restrict
+
+__all__ = [
+    "APPROXIMATIONS",
+    "BaseSpace",
+    "DeformedSpace",
+    "FeatureSpace",
+    "KernelSpace",
+    "NormalEquations",
+    "Restriction",
+    "ScoreFunction",
+    "Space",
+    "build_space",
+    "deform",
+    "restrict",
+]

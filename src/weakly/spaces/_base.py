@@ -1,0 +1,283 @@
+"""The two kinds of space: exact kernels and explicit features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.linalg as sla
+import scipy.sparse as sp
+from sklearn.utils import gen_batches
+
+BLOCK_ROWS = 4096  # new rows scored at a time
+
+
+class Space(Protocol):
+    """What a solver may ask of a space; the package's documentation has the table."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_params(self) -> int: ...
+    @property
+    def dtype(self) -> np.dtype: ...
+    def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray: ...
+    def adjoint(self, values: np.ndarray) -> np.ndarray: ...
+    def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray: ...
+    def function(self, theta: np.ndarray) -> ScoreFunction: ...
+
+
+class BaseSpace(Space, Protocol):
+    """A space that also does its own dense algebra."""
+
+    def normal_equations(self, weights: np.ndarray) -> NormalEquations: ...
+    def factor(self, laplacian: sp.csr_array, ambient: float, graph: float) -> Factor: ...
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreFunction:
+    """A function of a space, free of it: scores for new rows without the matrices of the training rows.
+
+    Parameters
+    ----------
+    feature_map : callable or None
+        From rows to what ``theta`` multiplies; ``None`` is the identity.
+    theta : ndarray of shape (n_params, n_columns)
+        Parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.spaces import ScoreFunction
+    >>> ScoreFunction(None, np.array([[1.0], [2.0]]))(np.array([[3.0, 4.0]])).tolist()
+    [[11.0]]
+    """
+
+    feature_map: Callable[[Any], Any] | None
+    theta: np.ndarray
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Score rows, a block at a time."""
+        out = np.empty((X.shape[0], *self.theta.shape[1:]), dtype=self.theta.dtype)
+        for block in gen_batches(X.shape[0], BLOCK_ROWS):
+            mapped = X[block] if self.feature_map is None else self.feature_map(X[block])
+            out[block] = mapped @ self.theta
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A factorisation of ``T = a I + g A*LA``.
+
+    Parameters
+    ----------
+    solve : callable
+        ``T^-1`` on parameters.
+    root_solve : callable or None
+        ``C^-1`` on parameters, with ``T = C C'``; ``None`` where ``T`` is not symmetric.
+    """
+
+    solve: Callable[[np.ndarray], np.ndarray]
+    root_solve: Callable[[np.ndarray], np.ndarray] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class NormalEquations:
+    """The weighted ridge problem ``min sum_i w_i (y_i - f_i)^2 / 2 + ||f||^2 / 2`` of a space, factored.
+
+    Parameters
+    ----------
+    solve : callable
+        From targets, one column per problem, to the parameters of the minimisers.
+    leverage : callable
+        The diagonal of the matrix that takes targets to fitted values; 0 on rows of weight 0.
+    """
+
+    solve: Callable[[np.ndarray], np.ndarray]
+    leverage: Callable[[], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSpace:
+    """Functions ``f = K theta`` of an exact kernel.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_rows, n_rows)
+        Gram matrix ``K`` of the training rows.
+    feature_map : callable or None, default=None
+        From new rows to their kernel with the training rows; ``None`` if new rows come as such.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.spaces import KernelSpace
+    >>> space = KernelSpace(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> space.scores(np.array([1.0, 0.0])).tolist()
+    [2.0, 1.0]
+    """
+
+    gram: np.ndarray
+    feature_map: Callable[[Any], Any] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self.gram.shape[0]
+
+    @property
+    def n_params(self) -> int:
+        return self.gram.shape[0]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.gram.dtype
+
+    def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Values on the training rows, or on some of them."""
+        return (self.gram if rows is None else self.gram[rows]) @ theta
+
+    def adjoint(self, values: np.ndarray) -> np.ndarray:
+        """Adjoint of ``scores`` in the metric of the kernel: the identity."""
+        return values
+
+    def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
+        """Column by column ``a' K b``; ``scores`` are those of ``b``, where the caller has them."""
+        return np.einsum("i...,i...->...", a, self.scores(b) if scores is None else scores)
+
+    def function(self, theta: np.ndarray) -> ScoreFunction:
+        """The function with these coefficients, for new rows."""
+        return ScoreFunction(self.feature_map, theta)
+
+    def normal_equations(self, weights: np.ndarray) -> NormalEquations:
+        """``(K + W^-1) theta = y`` on the rows of positive weight, by Cholesky."""
+        active = np.flatnonzero(weights)
+        root = np.sqrt(weights[active])[:, None]
+        gram = self.gram if len(active) == self.n_rows else self.gram[np.ix_(active, active)]
+        cholesky = _cholesky_plus_identity(root * gram * root.T)
+
+        def solve(targets: np.ndarray) -> np.ndarray:
+            theta = np.zeros_like(targets)
+            theta[active] = root * sla.cho_solve(cholesky, root * targets[active], check_finite=False)
+            return theta
+
+        def leverage() -> np.ndarray:
+            values = np.zeros(self.n_rows, dtype=self.dtype)
+            values[active] = 1 - _inverse_diagonal(cholesky)
+            return values
+
+        return NormalEquations(solve, leverage)
+
+    def factor(self, laplacian: sp.csr_array, ambient: float, graph: float) -> Factor:
+        """LU of ``T = a I + g L K``, which is symmetric only in the metric of the kernel."""
+        matrix = laplacian @ self.gram
+        matrix *= graph
+        matrix.flat[:: self.n_rows + 1] += ambient
+        # LAPACK wants columns and NumPy holds rows: factor the transpose in place, solve with its transpose.
+        lu = sla.lu_factor(matrix.T, overwrite_a=True, check_finite=False)
+        return Factor(lambda theta: sla.lu_solve(lu, theta, trans=1, check_finite=False))
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSpace:
+    """Functions ``f = Z theta`` of explicit features.
+
+    Parameters
+    ----------
+    features : {ndarray, csr matrix} of shape (n_rows, n_params)
+        Features ``Z`` of the training rows.
+    feature_map : callable or None, default=None
+        Features of new rows; by default the rows are their own features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.spaces import FeatureSpace
+    >>> space = FeatureSpace(np.array([[1.0, 0.0], [1.0, 1.0]]))
+    >>> space.adjoint(np.array([1.0, 1.0])).tolist()
+    [2.0, 1.0]
+    """
+
+    features: Any
+    feature_map: Callable[[Any], Any] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self.features.shape[0]
+
+    @property
+    def n_params(self) -> int:
+        return self.features.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.features.dtype
+
+    @cached_property
+    def _transposed(self) -> Any:
+        return self.features.T.tocsr() if sp.issparse(self.features) else self.features.T
+
+    def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Values on the training rows, or on some of them."""
+        return (self.features if rows is None else self.features[rows]) @ theta
+
+    def adjoint(self, values: np.ndarray) -> np.ndarray:
+        """Adjoint of ``scores``: ``Z' v``."""
+        return self._transposed @ values
+
+    def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
+        """Column by column ``a' b``."""
+        return np.einsum("i...,i...->...", a, b)
+
+    def function(self, theta: np.ndarray) -> ScoreFunction:
+        """The function with these weights, for new rows."""
+        return ScoreFunction(self.feature_map, theta)
+
+    def normal_equations(self, weights: np.ndarray) -> NormalEquations:
+        """``(Z'WZ + I) theta = Z'W y``, by Cholesky."""
+        root = np.sqrt(weights)[:, None]
+        Z = self.features.multiply(root).tocsr() if sp.issparse(self.features) else self.features * root
+        cholesky = _cholesky_plus_identity(_dense(Z.T @ Z))
+
+        def solve(targets: np.ndarray) -> np.ndarray:
+            return sla.cho_solve(cholesky, Z.T @ (root * targets), check_finite=False)
+
+        def leverage() -> np.ndarray:
+            whitened = sla.solve_triangular(cholesky[0], _dense(Z).T, lower=True, check_finite=False)
+            return np.einsum("ij,ij->j", whitened, whitened)
+
+        return NormalEquations(solve, leverage)
+
+    def factor(self, laplacian: sp.csr_array, ambient: float, graph: float) -> Factor:
+        """Cholesky of ``T = a I + g Z'LZ``."""
+        matrix = graph * _dense(self._transposed @ (laplacian @ self.features))
+        matrix.flat[:: self.n_params + 1] += ambient
+        root = sla.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+        return Factor(
+            lambda theta: sla.cho_solve((root, True), theta, check_finite=False),
+            lambda theta: sla.solve_triangular(root, theta, lower=True, check_finite=False),
+        )
+
+
+def _cholesky_plus_identity(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
+    matrix.flat[:: matrix.shape[0] + 1] += 1
+    try:
+        return sla.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except sla.LinAlgError:
+        raise ValueError(
+            "the kernel is not positive semi-definite: a precomputed or callable kernel must be."
+        ) from None
+
+
+def _inverse_diagonal(cholesky: tuple[np.ndarray, bool]) -> np.ndarray:
+    """Diagonal of ``(R R')^-1``: squared column norms of ``R^-1``."""
+    root = cholesky[0]
+    (invert,) = sla.lapack.get_lapack_funcs(("trtri",), (root,))
+    inverse = np.tril(invert(root, lower=True)[0])
+    return np.einsum("ij,ij->j", inverse, inverse)
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if sp.issparse(matrix) else matrix

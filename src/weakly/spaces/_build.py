@@ -1,0 +1,138 @@
+"""From rows and a kernel to a space that fits in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.utils import check_random_state, gen_batches
+
+from weakly._memory import dense_bytes, fits, require_fit
+from weakly.kernels import Kernel
+from weakly.spaces._base import BLOCK_ROWS, FeatureSpace, KernelSpace
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMap:
+    """Rows to their kernel with anchors, combined by ``whitening`` where given.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    anchors : {ndarray, csr matrix} of shape (n_anchors, n_features)
+        Training rows or landmarks.
+    whitening : ndarray of shape (n_anchors, n_params) or None, default=None
+        Combination of the kernel's columns.
+    """
+
+    kernel: Kernel
+    anchors: Any
+    whitening: np.ndarray | None = None
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Map rows."""
+        gram = self.kernel(X, self.anchors)
+        return gram if self.whitening is None else gram @ self.whitening
+
+
+APPROXIMATIONS = ("auto", None, "nystroem", "fourier")
+
+
+def build_space(
+    X: Any,
+    kernel: Kernel,
+    *,
+    approximation: str | None = "auto",
+    n_components: int = 1000,
+    random_state: Any = None,
+) -> KernelSpace | FeatureSpace:
+    """Choose and build the space of a kernel over rows.
+
+    Parameters
+    ----------
+    X : {ndarray, csr matrix} of shape (n_rows, n_features)
+        Training rows, or their Gram matrix for a precomputed kernel.
+    kernel : Kernel
+        The kernel, resolved.
+    approximation : {"auto", None, "nystroem", "fourier"}, default="auto"
+        ``None`` is exact. "auto" is exact while the n x n matrices fit the memory limit, else "nystroem".
+        A linear kernel on more rows than columns uses the columns themselves, which is exact too.
+    n_components : int, default=1000
+        Features of an approximation.
+    random_state : int, RandomState or None, default=None
+        Draws the landmarks or the frequencies.
+
+    Returns
+    -------
+    KernelSpace or FeatureSpace
+        The space.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.kernels import Kernel
+    >>> from weakly.spaces import build_space
+    >>> rows = np.random.default_rng(0).normal(size=(50, 3))
+    >>> type(build_space(rows, Kernel("linear"))).__name__
+    'FeatureSpace'
+    >>> build_space(rows, Kernel("rbf"), approximation="nystroem", n_components=10).n_params
+    10
+    """
+    if approximation not in APPROXIMATIONS:
+        raise ValueError(f"approximation is {approximation!r}: use 'auto', None, 'nystroem' or 'fourier'.")
+    if n_components < 1:
+        raise ValueError(f"n_components is {n_components}: an approximation needs at least 1.")
+    if kernel.name == "precomputed":
+        return _given_space(X, approximation)
+    if approximation == "nystroem":
+        return _nystroem_space(X, kernel, n_components, random_state)
+    if approximation == "fourier":
+        return _fourier_space(X, kernel, n_components, random_state)
+    n_rows, n_features = X.shape
+    exact_bytes = dense_bytes(n_rows, n_rows, dtype=X.dtype, copies=2)  # the Gram matrix and its factor
+    if kernel.name == "linear" and (n_features < n_rows or not fits(exact_bytes)):
+        return FeatureSpace(X)
+    if approximation == "auto" and not fits(exact_bytes):
+        return _nystroem_space(X, kernel, n_components, random_state)
+    require_fit(exact_bytes, f"an exact kernel on {n_rows} rows", "set approximation='nystroem'")
+    return KernelSpace(kernel(X), KernelMap(kernel, X))
+
+
+def _given_space(gram: np.ndarray, approximation: str | None) -> KernelSpace:
+    if approximation in ("nystroem", "fourier"):
+        raise ValueError(
+            f"approximation={approximation!r} cannot serve a precomputed kernel, which is n x n already: "
+            "use approximation=None, or pass rows instead of a Gram matrix."
+        )
+    return KernelSpace(gram)
+
+
+def _nystroem_space(X: Any, kernel: Kernel, n_components: int, random_state: Any) -> FeatureSpace:
+    """Features ``k(X, M) U S^-1/2`` of landmarks ``M`` drawn from the rows, ``k(M, M) = U S U'``."""
+    count = min(n_components, X.shape[0])
+    landmarks = X[np.sort(check_random_state(random_state).permutation(X.shape[0])[:count])]
+    values, vectors = np.linalg.eigh(kernel(landmarks))
+    # Directions made of rounding would be blown up by the inverse root: leave them out.
+    kept = values > values[-1] * len(values) * np.finfo(values.dtype).eps
+    whitening = vectors[:, kept] / np.sqrt(values[kept])
+    return _mapped_space(X, KernelMap(kernel, landmarks, whitening), int(kept.sum()))
+
+
+def _fourier_space(X: Any, kernel: Kernel, n_components: int, random_state: Any) -> FeatureSpace:
+    if kernel.name != "rbf":
+        raise ValueError(f"approximation='fourier' needs kernel='rbf', not {kernel.name!r}: use 'nystroem'.")
+    sampler = RBFSampler(gamma=kernel.gamma, n_components=n_components, random_state=random_state).fit(X)
+    return _mapped_space(X, sampler.transform, n_components)
+
+
+def _mapped_space(X: Any, feature_map: Callable[[Any], np.ndarray], n_params: int) -> FeatureSpace:
+    n_bytes = dense_bytes(X.shape[0], n_params, dtype=X.dtype)
+    require_fit(n_bytes, f"{n_params} features on {X.shape[0]} rows", "lower n_components")
+    features = np.empty((X.shape[0], n_params), dtype=X.dtype)
+    for block in gen_batches(X.shape[0], BLOCK_ROWS):
+        features[block] = feature_map(X[block])
+    return FeatureSpace(features, feature_map)

@@ -1,0 +1,185 @@
+"""A graph as a change of space, and the supervised problem that is left on the labelled rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from weakly.spaces._base import BaseSpace, Factor, FeatureSpace, KernelSpace, ScoreFunction
+
+
+@dataclass(frozen=True, eq=False)
+class DeformedSpace:
+    """A space whose norm includes the manifold penalty: ``a ||f||^2 + g f'Lf``.
+
+    Build it with :func:`deform`. The parameters are those of ``base``, and so are scores of new rows.
+
+    Parameters
+    ----------
+    base : KernelSpace or FeatureSpace
+        The space that is deformed.
+    laplacian : csr_array of shape (n_rows, n_rows)
+        Symmetric graph Laplacian ``L``.
+    ambient : float
+        Weight ``a`` of the norm of ``base``.
+    graph : float
+        Weight ``g`` of the graph.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from weakly.spaces import DeformedSpace, KernelSpace
+    >>> space = DeformedSpace(KernelSpace(np.eye(2)), sp.csr_array((2, 2)), ambient=4.0, graph=0.0)
+    >>> space.adjoint(np.array([1.0, 2.0])).tolist()
+    [0.25, 0.5]
+    """
+
+    base: BaseSpace
+    laplacian: sp.csr_array
+    ambient: float
+    graph: float
+
+    @property
+    def n_rows(self) -> int:
+        return self.base.n_rows
+
+    @property
+    def n_params(self) -> int:
+        return self.base.n_params
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.base.dtype
+
+    @cached_property
+    def factor(self) -> Factor:
+        """The factorisation of ``T``, done when first needed."""
+        if self.graph == 0:
+            ambient = self.dtype.type(self.ambient)
+            return Factor(lambda theta: theta / ambient, lambda theta: theta / np.sqrt(ambient))
+        return self.base.factor(self.laplacian, self.ambient, self.graph)
+
+    def apply(self, theta: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """``T theta`` without a factorisation, from the scores of ``theta``."""
+        if self.graph == 0:
+            return self.ambient * theta
+        return self.ambient * theta + self.graph * self.base.adjoint(self.laplacian @ scores)
+
+    def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Values on the training rows, or on some of them."""
+        return self.base.scores(theta, rows)
+
+    def adjoint(self, values: np.ndarray) -> np.ndarray:
+        """``T^-1 A* v``."""
+        return self.factor.solve(self.base.adjoint(values))
+
+    def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
+        """Column by column ``<a, T b>``; ``scores`` are those of ``b``, where the caller has them."""
+        return self.base.inner(a, self.apply(b, self.base.scores(b) if scores is None else scores))
+
+    def function(self, theta: np.ndarray) -> ScoreFunction:
+        """The function with these parameters, for new rows."""
+        return self.base.function(theta)
+
+
+def deform(base: BaseSpace, laplacian: sp.csr_array, *, ambient: float, graph: float) -> DeformedSpace:
+    """Put a manifold penalty into the norm of a space.
+
+    Kernels become ``K (a I + g L K)^-1``, features ``Z C^-T`` with ``C C' = a I + g Z'LZ``.
+
+    Parameters
+    ----------
+    base : KernelSpace or FeatureSpace
+        The space to deform.
+    laplacian : csr_array of shape (n_rows, n_rows)
+        Symmetric graph Laplacian.
+    ambient : float
+        Weight of the norm of ``base``, positive.
+    graph : float
+        Weight of ``f'Lf``, at least 0.
+
+    Returns
+    -------
+    DeformedSpace
+        Factored when first needed, and once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.graphs import affinity_graph
+    >>> from weakly.spaces import KernelSpace, deform
+    >>> laplacian = affinity_graph([[0, 1], [1, 0]]).laplacian("unnormalized")
+    >>> smooth = deform(KernelSpace(np.eye(2)), laplacian, ambient=1.0, graph=1000.0)
+    >>> smooth.scores(smooth.adjoint(np.array([1.0, 0.0]))).round(2).tolist()
+    [0.5, 0.5]
+    """
+    if not 0 < ambient < np.inf:
+        raise ValueError(f"ambient is {ambient}: the weight of the norm must be a positive number.")
+    if not 0 <= graph < np.inf:
+        raise ValueError(f"graph is {graph}: the weight of the graph must be 0 or a positive number.")
+    if laplacian.shape != (base.n_rows, base.n_rows):
+        raise ValueError(
+            f"laplacian has shape {laplacian.shape} for {base.n_rows} rows: it must be square and match."
+        )
+    return DeformedSpace(base, laplacian, ambient, graph)
+
+
+@dataclass(frozen=True, eq=False)
+class Restriction:
+    """A supervised problem on some rows of a space.
+
+    Parameters
+    ----------
+    space : KernelSpace or FeatureSpace
+        A space over those rows alone, with the norm of the whole.
+    lift : callable
+        From its parameters to those of the whole space.
+    """
+
+    space: BaseSpace
+    lift: Callable[[np.ndarray], np.ndarray]
+
+
+def restrict(space: DeformedSpace, rows: np.ndarray) -> Restriction:
+    """Reduce a problem whose loss sees only ``rows`` to those rows.
+
+    By the representer theorem the minimiser is ``A* E beta``: a kernel problem with as many unknowns as
+    rows. With more rows than parameters the problem stays in the features.
+
+    Parameters
+    ----------
+    space : DeformedSpace
+        The whole space.
+    rows : ndarray of int
+        Rows with a loss.
+
+    Returns
+    -------
+    Restriction
+        The small space and the way back.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from weakly.spaces import KernelSpace, deform, restrict
+    >>> space = deform(KernelSpace(np.diag([2.0, 3.0])), sp.csr_array((2, 2)), ambient=0.5, graph=0.0)
+    >>> restrict(space, np.array([1])).space.gram.tolist()
+    [[6.0]]
+    """
+    base, root_solve = space.base, space.factor.root_solve
+    if isinstance(base, FeatureSpace) and root_solve is not None and len(rows) > base.n_params:
+        inverse_root = root_solve(np.eye(base.n_params, dtype=base.dtype))
+        return Restriction(
+            FeatureSpace(base.features[rows] @ inverse_root.T), lambda theta: inverse_root.T @ theta
+        )
+    indicators = np.zeros((space.n_rows, len(rows)), dtype=space.dtype)
+    indicators[rows, np.arange(len(rows))] = 1
+    representers = space.adjoint(indicators)
+    gram = space.scores(representers, rows)
+    return Restriction(KernelSpace((gram + gram.T) / 2), lambda theta: representers @ theta)

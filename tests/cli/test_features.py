@@ -1,0 +1,122 @@
+import datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from weakly.cli._errors import UserError
+from weakly.cli._features import CLIP, prepare_features
+
+
+def features_of(**columns):
+    matrix, decisions = prepare_features(pd.DataFrame(columns))
+    dense = matrix.toarray() if sp.issparse(matrix) else matrix
+    return dense, {decision.name: decision for decision in decisions}
+
+
+def test_numbers_are_standardised_and_missing_ones_marked():
+    matrix, decisions = features_of(x=[1.0, 3.0, np.nan, 5.0])
+    filled = np.array([1.0, 3.0, 3.0, 5.0])
+    np.testing.assert_allclose(matrix[:, 0], (filled - 3) / np.sqrt(2))
+    np.testing.assert_array_equal(matrix[:, 1], [0, 0, 1, 0])
+    assert decisions["x"].used_as == "number, standardised, 1 missing set to the median and marked"
+
+
+def test_outliers_are_clipped_and_infinities_are_missing():
+    values = np.r_[np.zeros(50), 1e6, np.inf]
+    matrix, _ = features_of(x=values)
+    assert matrix[50, 0] == CLIP
+    np.testing.assert_array_equal(matrix[:, 1], np.isinf(values))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [True, False, True, False],
+        pd.array([1, 0, 1, 0], dtype="Int64"),
+        [Decimal(2), Decimal(1), Decimal(2), Decimal(1)],
+        pd.to_datetime(["2024-01-02", "2024-01-01"] * 2),
+        ["2024-01-02", "2024-01-01"] * 2,
+        [datetime.date(2024, 1, 2), datetime.date(2024, 1, 1)] * 2,
+        pd.to_timedelta([2, 1, 2, 1], unit="D"),
+    ],
+    ids=["boolean", "nullable", "decimal", "datetime", "iso text", "date", "duration"],
+)
+def test_everything_with_an_order_becomes_a_number(values):
+    matrix, decisions = features_of(x=values)
+    np.testing.assert_allclose(matrix, [[1], [-1], [1], [-1]])
+    assert decisions["x"].kind == "number"
+
+
+def test_categories_are_one_hot_with_rare_levels_together():
+    values = ["b"] * 4 + ["a"] * 3 + ["rare", "rarer"] + [None, None]
+    matrix, decisions = features_of(x=values)
+    # Levels in order: (missing), a, b, then the group of rare ones.
+    expected = np.zeros((11, 4))
+    expected[np.arange(11), [2] * 4 + [1] * 3 + [3, 3] + [0, 0]] = 1
+    np.testing.assert_array_equal(matrix, expected)
+    assert decisions["x"].used_as == "category, 3 levels, 2 rare ones grouped"
+
+
+def test_many_levels_are_limited():
+    values = np.repeat([f"level{i}" for i in range(80)], 3)
+    matrix, decisions = features_of(x=values)
+    assert matrix.shape[1] == 50
+    assert decisions["x"].used_as == "category, 49 levels, 31 rare ones grouped"
+
+
+def test_text_becomes_unit_vectors_of_words():
+    texts = ["the red rose", "a white tulip grows", None, "the red rose grows here"]
+    matrix, decisions = features_of(x=texts)
+    assert decisions["x"].kind == "text"
+    np.testing.assert_allclose(np.linalg.norm(matrix, axis=1), [1, 1, 0, 1])
+    assert matrix[0] @ matrix[3] > matrix[1] @ matrix[3] > 0
+
+
+def test_words_of_any_script_make_text():
+    _, decisions = features_of(x=["красная роза растёт", "белый тюльпан растёт", "роза и тюльпан"])
+    assert decisions["x"].kind == "text"
+
+
+def test_useless_columns_are_dropped_and_say_why():
+    _, decisions = features_of(
+        key=["a1", "b2", "c3", "d4"],
+        row=[10, 11, 12, 13],
+        same=[1, 1, 1, 1],
+        word=["x"] * 4,
+        empty=[None] * 4,
+        lists=[[1], [2], [3], [4]],
+        kept=[1, 2, 2, 1],
+    )
+    assert {name: decision.used_as for name, decision in decisions.items()} == {
+        "key": "dropped: every value differs, like an identifier",
+        "row": "dropped: counts the rows",
+        "same": "dropped: constant",
+        "word": "dropped: constant",
+        "empty": "dropped: empty",
+        "lists": "dropped: values of kind 'mixed'",
+        "kept": "number, standardised",
+    }
+
+
+def test_no_column_left():
+    with pytest.raises(UserError, match="same: constant"):
+        features_of(same=[1, 1])
+
+
+def test_wide_text_stays_sparse():
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{i}" for i in range(500)])
+    texts = [" ".join(rng.choice(words, 5)) for _ in range(100)]
+    matrix, _ = prepare_features(pd.DataFrame({"text": texts, "x": rng.normal(size=100)}))
+    assert sp.issparse(matrix)
+    assert matrix.format == "csr"
+
+
+def test_repeated_index_does_not_matter():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 4.0], "d": ["2024-01-01", None, "2024-01-03"]})
+    expected, _ = prepare_features(frame)
+    got, _ = prepare_features(frame.set_index(pd.Index([7, 7, 7])))
+    np.testing.assert_array_equal(got, expected)

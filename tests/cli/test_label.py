@@ -1,0 +1,195 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+
+def run(weakly, tmp_path, frame, *options, suffix=".csv", target="name"):
+    """Write a table, label it, and return the filled one with the command's result."""
+    source = tmp_path / f"table{suffix}"
+    frame.to_csv(source, index=False) if suffix == ".csv" else frame.to_parquet(source)
+    result = weakly("label", source, "--target", target, *options)
+    assert result.exit_code == 0, result.stderr
+    out = tmp_path / f"table.labeled{suffix}"
+    return (pd.read_csv(out) if suffix == ".csv" else pd.read_parquet(out)), result
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_only_missing_labels_are_filled(weakly, tmp_path, flowers, suffix):
+    filled, _ = run(weakly, tmp_path, flowers, suffix=suffix)
+    assert filled["name"].tolist() == flowers.attrs["truth"]
+    assert list(filled.columns) == [*flowers.columns, "name_confidence"]
+    rest = [name for name in flowers.columns if name != "name"]
+    pd.testing.assert_frame_equal(filled[rest], flowers[rest], check_dtype=suffix == ".parquet")
+    assert (filled["name_confidence"][:6] == 1).all()
+    assert filled["name_confidence"][6:].between(0.5, 1).all()
+
+
+def test_given_labels_stay_even_where_the_method_disagrees(weakly, tmp_path, flowers):
+    flowers.loc[60] = [10.0, 5.0, "white", "rose"]  # amid the tulips
+    filled, _ = run(weakly, tmp_path, flowers)
+    assert filled["name"].iloc[-1] == "rose"
+    assert filled["name_confidence"].iloc[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "cells"),
+    [("-1", "1", "integers"), ("0", "1", "zero"), ("True", "False", "booleans"), ("007", "010", "padded")],
+)
+def test_csv_labels_come_back_as_written(weakly, tmp_path, flowers, first, second, cells):
+    words = {"rose": first, "tulip": second}
+    flowers["name"] = flowers["name"].map(words)
+    flowers.to_csv(tmp_path / "t.csv", index=False)
+    assert weakly("label", tmp_path / "t.csv", "--target", "name").exit_code == 0
+    filled = pd.read_csv(tmp_path / "t.labeled.csv", dtype=str)
+    assert filled["name"].tolist() == [words[name] for name in flowers.attrs["truth"]]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "dtype"),
+    [
+        (-1, 1, "Int64"),
+        (-1, 1, "Int8"),
+        (0.0, 2.0, "float64"),
+        (True, False, "boolean"),
+        ("a", "b", "category"),
+        ("a", "b", "object"),
+    ],
+)
+def test_parquet_labels_keep_their_type(weakly, tmp_path, flowers, first, second, dtype):
+    words = {"rose": first, "tulip": second}
+    given = [words.get(name) for name in flowers["name"]]
+    flowers["name"] = pd.Series(given, dtype=dtype)
+    flowers.to_parquet(tmp_path / "before.parquet")
+    filled, _ = run(weakly, tmp_path, flowers, suffix=".parquet")
+    assert filled["name"].tolist() == [words[name] for name in flowers.attrs["truth"]]
+    assert filled["name"].dtype == pd.read_parquet(tmp_path / "before.parquet")["name"].dtype
+
+
+def test_parquet_booleans_with_gaps(weakly, tmp_path, flowers):
+    words = {"rose": True, "tulip": False}
+    flowers["name"] = pd.Series([words.get(name) for name in flowers["name"]], dtype=object)
+    filled, _ = run(weakly, tmp_path, flowers, suffix=".parquet")
+    assert filled["name"].tolist() == [words[name] for name in flowers.attrs["truth"]]
+    assert filled["name"].dtype == bool  # what pandas reads once no gap is left
+
+
+def test_index_of_parquet_survives(weakly, tmp_path, flowers):
+    flowers.index = pd.Index(np.repeat(["a", "b"], 30), name="bed")
+    filled, _ = run(weakly, tmp_path, flowers, suffix=".parquet")
+    pd.testing.assert_index_equal(filled.index, flowers.index)
+    assert filled["name"].tolist() == flowers.attrs["truth"]
+
+
+def test_text_and_gaps(weakly, tmp_path, flowers):
+    rng = np.random.default_rng(1)
+    words = {"rose": ["thorn", "red", "bush", "petal"], "tulip": ["bulb", "dutch", "field", "spring"]}
+    flowers["story"] = [" ".join(rng.choice(words[name], 5)) for name in flowers.attrs["truth"]]
+    flowers.loc[::7, "story"] = None
+    flowers.loc[::5, "height"] = np.nan
+    filled, result = run(weakly, tmp_path, flowers)
+    assert filled["name"].tolist() == flowers.attrs["truth"]
+    assert "text, tf-idf" in result.stdout
+    assert "12 missing set to the median" in result.stdout
+
+
+def test_summary_tells_rows_columns_classes_and_scores(weakly, tmp_path, flowers):
+    flowers["key"] = [f"k{i}" for i in range(60)]
+    _, result = run(weakly, tmp_path, flowers)
+    assert "60 rows, 6 labelled; laplacian-rls filled the other 54." in result.stdout
+    assert "dropped: every value differs, like an identifier" in result.stdout
+    assert "laplacian-rls: 6 of 6 (100%)" in result.stdout
+    assert "SVC on the labelled rows: 6 of 6 (100%)" in result.stdout
+    assert "This rests on 6 labels" in result.stdout
+    assert "between 61% and 100%" in result.stdout  # Wilson for 6 of 6
+    assert "the supervised baseline does at least as well" in " ".join(result.stdout.split())
+
+
+def test_no_warning_where_the_unlabelled_rows_help(weakly, tmp_path):
+    # Two long parallel chains; the labels near the middle are nearer to the other chain's than to their own.
+    along, chain = np.tile(np.linspace(0, 20, 100), 2), np.repeat([0, 1], 100)
+    frame = pd.DataFrame(
+        {"along": along, "across": 1.0 * chain, "name": pd.Series([None] * 200, dtype=object)}
+    )
+    for row in (0, 50, 99, 100, 150, 199):
+        frame.loc[row, "name"] = "ab"[chain[row]]
+    _, result = run(weakly, tmp_path, frame.sample(frac=1, random_state=0))
+    assert "laplacian-rls: 6 of 6" in result.stdout
+    assert "SVC on the labelled rows: 6 of 6" not in result.stdout
+    assert "at least as well" not in result.stdout
+
+
+def test_ignored_columns_do_not_matter(weakly, tmp_path, flowers):
+    flowers["noise"] = np.random.default_rng(0).normal(scale=1e3, size=60)
+    flowers["more noise"] = np.random.default_rng(1).normal(scale=1e3, size=60)
+    filled, result = run(weakly, tmp_path, flowers, "--ignore", "noise", "--ignore", "more noise")
+    plain, _ = run(weakly, tmp_path, flowers.drop(columns=["noise", "more noise"]))
+    assert filled["name_confidence"].tolist() == plain["name_confidence"].tolist()
+    assert "more noise" not in result.stdout
+
+
+def test_same_seed_same_output(weakly, tmp_path, flowers):
+    first, _ = run(weakly, tmp_path, flowers, "--seed", "3")
+    second, _ = run(weakly, tmp_path, flowers, "--seed", "3")
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_leave_out_can_be_skipped(weakly, tmp_path, flowers):
+    _, result = run(weakly, tmp_path, flowers, "--folds", "0")
+    assert "No leave-out comparison" in result.stdout
+
+
+def test_one_label_per_class_in_a_tiny_table(weakly, tmp_path):
+    frame = pd.DataFrame({"x": [0.0, 0.1, 9.0, 9.2], "name": ["a", None, "b", None]})
+    filled, result = run(weakly, tmp_path, frame)
+    assert filled["name"].tolist() == ["a", "a", "b", "b"]
+    assert "No leave-out comparison" in result.stdout
+
+
+def test_almost_as_many_classes_as_labels(weakly, tmp_path, flowers):
+    flowers["name"] = [f"kind {i}" if i < 26 else "kind 0" if i == 26 else None for i in range(60)]
+    filled, result = run(weakly, tmp_path, flowers)
+    assert filled["name"].isin(flowers["name"].dropna()).all()
+    assert "and 6 more" in result.stdout
+    assert result.stderr == ""
+
+
+def test_cells_are_not_markup(weakly, tmp_path, flowers):
+    flowers["name"] = flowers["name"].map({"rose": "[red]rose[/red]", "tulip": "[/]"})
+    flowers = flowers.rename(columns={"color": "[bold]color"})
+    filled, result = run(weakly, tmp_path, flowers)
+    assert set(filled["name"]) == {"[red]rose[/red]", "[/]"}
+    assert "[red]rose[/red]" in result.stdout
+    assert "[bold]color" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda f: f, ["--target", "naame"], "no column 'naame' in the table: did you mean 'name'?"),
+        (lambda f: f, ["--target", "name", "--ignore", "heights"], "did you mean 'height'?"),
+        (lambda f: f, ["--target", "name", "--method", "laplacian"], "unknown method 'laplacian'"),
+        (lambda f: f, ["--target", "name", "--out", "{source}"], "the table itself"),
+        (lambda f: f, ["--target", "name", "--out", "{source}.txt"], "must end in '.csv'"),
+        (lambda f: f, ["--target", "name", "--report", "{source}"], "would overwrite a table"),
+        (lambda f: f, ["--target", "name", "--report", "{source}/x.html"], "does not exist"),
+        (lambda f: f.assign(name="rose"), ["--target", "name"], "no missing label"),
+        (lambda f: f.assign(name=None), ["--target", "name"], "no label at all"),
+        (lambda f: f.replace({"name": "tulip"}, "rose"), ["--target", "name"], "one class only"),
+        (lambda f: f.assign(name=f.height.where(f.index < 9)), ["--target", "name"], "cannot be filled"),
+        (lambda f: f.assign(name_confidence=1), ["--target", "name"], "'name_confidence' already"),
+        (lambda f: f[["name"]], ["--target", "name"], "no column is left to learn from"),
+        (lambda f: f[["name"]], ["--target", "x"], "separated by something else than commas"),
+    ],
+)
+def test_errors_are_one_line(weakly, tmp_path, flowers, change, options, message):
+    source = tmp_path / "table.csv"
+    change(flowers).to_csv(source, index=False)
+    before = source.read_bytes()
+    result = weakly("label", source, *(option.format(source=source) for option in options))
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+    assert source.read_bytes() == before

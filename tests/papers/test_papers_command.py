@@ -1,0 +1,79 @@
+import pytest
+from toy_paper import make_paper
+from typer.testing import CliRunner
+
+from weakly import papers
+from weakly.cli._papers import app
+
+
+@pytest.fixture
+def call(monkeypatch, tmp_path):
+    """Call the command on a toy; returns exit code and output."""
+    fails_at = []
+    monkeypatch.setattr(papers, "available", lambda: ["toys"])
+    monkeypatch.setattr(papers, "load", lambda key: make_paper(**({"fails_at": 1} if fails_at else {})))
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments, broken=False):
+        fails_at[:] = [1] if broken else []
+        result = CliRunner().invoke(
+            app, [*arguments, *(["--results", str(tmp_path)] if arguments[0] != "list" else [])]
+        )
+        return result.exit_code, result.output
+
+    return call
+
+
+def test_list_names_papers_and_tables(call):
+    code, output = call("list")
+    assert code == 0
+    assert "toys" in output
+    assert "5 (2)" in output
+
+
+def test_run_prints_ours_and_the_papers_and_goes_on_where_it_was(call, tmp_path):
+    code, output = call("run", "toys", "--quick")
+    assert code == 0
+    assert "11.57 ± 0.09 (n=2)" in output
+    assert "paper 11.00 ▼" in output
+    assert "8 cells: 8 measured, 0 found, 0 failed." in output
+    assert {path.name for path in (tmp_path / "toys").iterdir()} == {"toy.jsonl", "toy.md", "toy.png"}
+    assert "12 cells: 4 measured, 8 found, 0 failed." in call("run", "all", "--repeats", "3")[1]
+
+
+def test_failed_cells_show_their_traceback_and_the_exit_code(call):
+    code, output = call("run", "toys", "--table", "toy", "--quick", broken=True)
+    assert code == 1
+    assert "4 failed with RuntimeError: seed 1 does not work" in output
+    assert "Traceback" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "toyz"), "unknown paper 'toyz': did you mean 'toys'?"),
+        (("run", "toys", "--table", "x"), "['toy']"),
+    ],
+)
+def test_unknown_names_are_told_in_one_line(call, arguments, message):
+    code, output = call(*arguments)
+    assert code == 2
+    assert message in output
+    assert len(output.strip().splitlines()) == 1
+
+
+def test_report_writes_the_page(call, tmp_path):
+    call("run", "toys", "--quick")
+    code, _ = call("report")
+    assert code == 0
+    assert "| toys | toy | 4 | 1 | 1 | 1 of 1 |" in (tmp_path / "README.md").read_text()
+
+
+def test_an_interruption_says_how_to_go_on(call, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(papers, "run", interrupted)
+    code, output = call("run", "toys")
+    assert code == 130
+    assert "goes on from here" in output

@@ -1,0 +1,116 @@
+import io
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+
+from weakly.plotting import plot_transduction, project
+
+X = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [6.0, 5.0]])
+
+
+@pytest.fixture
+def ax():
+    return Figure().add_subplot()
+
+
+def offsets(ax, label):
+    """Return the points drawn under a legend entry."""
+    (points,) = [points for points in ax.collections if points.get_label() == label]
+    return np.asarray(points.get_offsets())
+
+
+def stars(ax):
+    """Return the points drawn large, with their colours."""
+    return {
+        tuple(map(float, point)): tuple(collection.get_facecolor()[0])
+        for collection in ax.collections
+        if collection.get_sizes()[0] == 150
+        for point in collection.get_offsets()
+    }
+
+
+def test_rows_are_coloured_by_label_and_given_ones_starred(ax):
+    assert plot_transduction(["a", "a", "b", "b"], X, ["a", None, None, "b"], embedding=X, ax=ax) is ax
+    np.testing.assert_array_equal(offsets(ax, "a"), X[[1]])
+    np.testing.assert_array_equal(offsets(ax, "b"), X[[2]])
+    assert stars(ax) == {(0.0, 0.0): to_rgba("tab:blue"), (6.0, 5.0): to_rgba("tab:orange")}
+
+
+def test_wrong_rows_are_ringed(ax):
+    plot_transduction([0, 0, 1, 1], X, truth=[0, 1, 1, 1], embedding=X, ax=ax)
+    np.testing.assert_array_equal(offsets(ax, "wrong"), X[[1]])
+
+
+def test_an_estimator_and_minus_one(ax):
+    fitted = SimpleNamespace(transduction_=np.array([0, 0, 1, 1]))
+    plot_transduction(fitted, X, np.array([-1, 0, -1, 1]), embedding=X, ax=ax)
+    assert set(stars(ax)) == {(1.0, 0.0), (6.0, 5.0)}
+
+
+def test_minus_one_as_a_class(ax):
+    plot_transduction([-1, -1, 1, 1], X, [-1, -1, 1, 1], embedding=X, unlabeled=None, ax=ax)
+    assert len(stars(ax)) == 4
+
+
+def test_a_star_has_the_colour_of_its_given_label(ax):
+    plot_transduction(["a", "a", "b", "b"], X, [None, None, None, "a"], embedding=X, ax=ax)
+    assert stars(ax) == {(6.0, 5.0): to_rgba("tab:blue")}
+
+
+def test_labels_are_text_not_mathematics(ax):
+    plot_transduction(["$x", "_y", "$x", "_y"], X, ax=ax)
+    ax.figure.savefig(io.BytesIO())
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [r"\$x", " _y"]
+
+
+@pytest.mark.parametrize("n_classes", [10, 20, 26])
+def test_every_class_has_its_own_colour(ax, n_classes):
+    rows = np.random.default_rng(0).normal(size=(n_classes, 3))
+    plot_transduction(np.arange(n_classes), rows, ax=ax)
+    colors = {tuple(c.get_facecolor()[0]) for c in ax.collections if len(c.get_offsets())}
+    assert len(colors) == n_classes
+    assert (ax.get_legend() is None) == (n_classes > 20)
+
+
+def test_projection_keeps_the_distances_of_a_plane():
+    rng = np.random.default_rng(0)
+    plane = rng.normal(size=(20, 2))
+    rotation = np.linalg.qr(rng.normal(size=(5, 5)))[0][:2]
+    projected = project(plane @ rotation + 3)
+    np.testing.assert_allclose(projected @ projected.T, (p := plane - plane.mean(0)) @ p.T, atol=1e-10)
+
+
+def test_projection_of_sparse_rows_and_of_one_feature():
+    rows = sp.random_array((30, 12), density=0.3, rng=0, format="csr")
+    np.testing.assert_allclose(np.abs(project(rows)), np.abs(project(rows.toarray())), atol=1e-8)
+    np.testing.assert_allclose(np.abs(project([[0.0], [2.0]])), [[1, 0], [1, 0]])
+
+
+@pytest.mark.parametrize("argument", ["labels", "y", "truth", "embedding"])
+def test_lengths_are_checked(ax, argument):
+    arguments = {"labels": [0, 0, 1, 1], "y": [0, -1, -1, 1], "truth": [0, 0, 1, 1], "embedding": X}
+    arguments[argument] = arguments[argument][:3]
+    with pytest.raises(ValueError, match=f"{argument} has 3 entries for 4 rows"):
+        plot_transduction(arguments.pop("labels"), X, ax=ax, **arguments)
+
+
+def test_a_new_figure_by_default(monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    from matplotlib import pyplot
+
+    ax = plot_transduction([0, 0, 1, 1], X)
+    assert pyplot.get_fignums() == [ax.figure.number]
+    pyplot.close(ax.figure)
+
+
+def test_missing_matplotlib_names_the_command():
+    script = "import sys; sys.modules['matplotlib'] = None; import weakly.plotting"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "ImportError: weakly.plotting needs matplotlib: pip install 'weakly[plot]'" in result.stderr

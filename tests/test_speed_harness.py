@@ -1,0 +1,155 @@
+import json
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SPEED = Path(__file__).resolve().parents[1] / "benchmarks" / "speed"
+sys.path.insert(0, str(SPEED))
+import claims  # noqa: E402
+import measure  # noqa: E402
+import run  # noqa: E402
+
+sys.path.remove(str(SPEED))
+
+
+def rows():
+    return np.zeros((40, 2)), np.arange(40) % 2
+
+
+def sleeper(seconds, error, megabytes, X, y):
+    def task(repeat):
+        block = np.ones(megabytes * 125_000)
+        time.sleep(seconds)
+        return error + repeat + 0 * block[0]
+
+    return task
+
+
+def claim(**changed):
+    usual = claims.Claim(
+        name="toy",
+        statement="a toy",
+        dataset="toy",
+        rows=rows,
+        ours=partial(sleeper, 0.04, 5.0, 300),
+        rival=partial(sleeper, 0.02, 6.0, 1),
+        ratio_limit=4.0,
+        memory_limit_gb=4.0,
+        lower_error=True,
+        repeats=3,
+    )
+    return replace(usual, **changed)
+
+
+def test_times_are_the_best_of_each_and_errors_the_mean():
+    small = claim(ours=partial(sleeper, 0.04, 5.0, 1))
+    measured = measure.time_side_by_side(small, repeats=3)
+    assert len(measured["all_seconds_ours"]) == len(measured["all_seconds_rival"]) == 3
+    assert measured["seconds_ours"] == pytest.approx(min(measured["all_seconds_ours"]), abs=1e-4)
+    assert measured["seconds_ours"] >= 0.04
+    assert measured["ratio"] == measured["seconds_ours"] / measured["seconds_rival"]
+    assert (measured["error_ours"], measured["error_rival"]) == (6.0, 7.0)
+
+
+def test_memory_is_that_of_a_fresh_process(monkeypatch):
+    monkeypatch.syspath_prepend(str(SPEED))
+    ballast = np.ones(60_000_000)  # 0.48 GB here must not count there
+    ours, rival = (measure.memory_alone(claim(), side) for side in ("ours", "rival"))
+    assert 0.25 < ours["peak_gb"] - ours["base_gb"] < 0.35
+    assert rival["peak_gb"] - rival["base_gb"] < 0.05
+    assert rival["peak_gb"] < measure.peak_memory_gb() - ballast.nbytes / 2e9
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, []),
+        ({"ratio_limit": 1.9}, ["time"]),
+        ({"memory_limit_gb": 1.5}, ["memory"]),
+        ({"ratio_limit": None, "memory_limit_gb": None, "lower_error": False}, []),
+    ],
+)
+def test_broken_limits_are_named(changed, expected):
+    measured = {"ratio": 2.0, "peak_gb_ours": 1.5, "error_ours": 3.0, "error_rival": 4.0}
+    assert measure.broken(claim(**changed), measured) == expected
+
+
+def test_an_error_that_is_not_lower_is_broken():
+    measured = {"ratio": 2.0, "peak_gb_ours": 1.5, "error_ours": 4.0, "error_rival": 4.0}
+    assert measure.broken(claim(), measured) == ["error"]
+
+
+@pytest.fixture
+def numbers(monkeypatch):
+    """Stand in for the measurements of one claim, with its data there."""
+    measured = {
+        "name": "toy",
+        "statement": "a toy",
+        "seconds_ours": 2.0,
+        "seconds_rival": 1.0,
+        "ratio": 2.0,
+        "ratio_limit": 3.0,
+        "peak_gb_ours": 1.234,
+        "base_gb_ours": 0.5,
+        "memory_limit_gb": None,
+        "broken": [],
+    }
+    monkeypatch.setattr(run, "CLAIMS", [claim()])
+    monkeypatch.setattr(run, "list_datasets", lambda: ["toy"])
+    monkeypatch.setattr(run, "measure", lambda claim, repeats: measured)
+    return measured
+
+
+def test_results_are_stored_and_written_as_a_page(numbers, tmp_path, capsys):
+    assert run.main(["--results", str(tmp_path)]) == 0
+    (record,) = map(json.loads, (tmp_path / "speed.jsonl").read_text().splitlines())
+    assert record["ratio"] == 2.0
+    assert record["versions"]["numpy"] == np.__version__
+    page = (tmp_path / "speed.md").read_text()
+    assert "| toy: a toy | 2 s | 1 s | 2.00 | 3 | 1.23 GB (0.50 before) |  |  |  |  | yes |" in page
+    assert record["machine"]["cpu"] in page
+    assert "ratio 2.00, ratio limit 3" in capsys.readouterr().out
+
+
+def test_the_page_shows_the_last_measurement_and_the_exit_code_tells(numbers, tmp_path):
+    run.main(["--results", str(tmp_path)])
+    numbers.update(ratio=5.0, broken=["time"])
+    assert run.main(["--results", str(tmp_path)]) == 1
+    page = (tmp_path / "speed.md").read_text()
+    assert "no: time" in page
+    assert "| 2.00 |" not in page
+
+
+def test_a_claim_without_data_is_skipped_with_the_reason(monkeypatch, tmp_path, capsys):
+    monkeypatch.delenv("WEAKLY_DATA", raising=False)
+    assert run.main(["--results", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(claims.CLAIMS)
+    assert all("skipped" in line and "WEAKLY_DATA" in line for line in lines)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_claim_that_raises_stops_no_other(numbers, monkeypatch, tmp_path, capsys):
+    def fail_first(claim, repeats):
+        if claim.name == "bad":
+            raise MemoryError("too large")
+        return numbers
+
+    monkeypatch.setattr(run, "CLAIMS", [claim(name="bad"), claim()])
+    monkeypatch.setattr(run, "measure", fail_first)
+    assert run.main(["--results", str(tmp_path)]) == 1
+    assert "MemoryError: too large" in capsys.readouterr().err
+    assert len((tmp_path / "speed.jsonl").read_text().splitlines()) == 1
+
+
+def test_list_names_every_claim(capsys):
+    assert run.main(["--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        c.name for c in claims.CLAIMS
+    ]
+    assert len({c.name for c in claims.CLAIMS}) == len(claims.CLAIMS)
