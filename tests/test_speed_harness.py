@@ -1,4 +1,5 @@
 import json
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -97,6 +98,8 @@ def numbers(monkeypatch):
         "peak_gb_ours": 1.234,
         "base_gb_ours": 0.5,
         "memory_limit_gb": None,
+        "cores_of_others": 0.01,
+        "undecided": False,
         "broken": [],
     }
     monkeypatch.setattr(run, "CLAIMS", [claim()])
@@ -123,6 +126,38 @@ def test_the_page_shows_the_last_measurement_and_the_exit_code_tells(numbers, tm
     page = (tmp_path / "speed.md").read_text()
     assert "no: time" in page
     assert "| 2.00 |" not in page
+
+
+def test_a_busy_machine_decides_nothing_and_hides_no_earlier_result(numbers, tmp_path, capsys):
+    numbers.update(ratio=0.1, undecided=True, cores_of_others=1.26)
+    assert run.main(["--results", str(tmp_path)]) == 1
+    assert "kept undecided: others kept 1.3 cores busy" in capsys.readouterr().out
+    numbers.update(ratio=2.0, undecided=False)
+    assert run.main(["--results", str(tmp_path)]) == 0
+    numbers.update(ratio=0.1, undecided=True)
+    assert run.main(["--results", str(tmp_path)]) == 1
+    page = (tmp_path / "speed.md").read_text()
+    assert "| 2.00 |" in page
+    assert "undecided" not in page
+
+
+def test_cores_of_others_are_what_this_process_did_not_use():
+    assert measure.cores_of_others((10.0, 5.0, 100.0), (20.0, 13.0, 123.0)) == pytest.approx(1.5)
+    assert measure.cores_of_others(None, (20.0, 13.0, 123.0)) is None
+
+
+@pytest.mark.skipif(measure.cpu_clocks() is None, reason="the system does not tell how busy it is")
+def test_work_of_another_process_is_noticed():
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        time.sleep(0.1)
+        start = measure.cpu_clocks()
+        time.sleep(0.5)
+        others = measure.cores_of_others(start, measure.cpu_clocks())
+    finally:
+        busy.kill()
+        busy.wait()
+    assert others > measure.MAX_CORES_OF_OTHERS
 
 
 def test_a_claim_without_data_is_skipped_with_the_reason(monkeypatch, tmp_path, capsys):

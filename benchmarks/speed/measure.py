@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import os
 import re
 import sys
 import time
@@ -15,6 +16,8 @@ import numpy as np
 from claims import Claim, Task
 
 WARM_UP_ROWS = 1500
+# Threaded BLAS on shared cores slows down many times over, and not equally for ours and the rival's.
+MAX_CORES_OF_OTHERS = 0.2
 
 
 def measure(claim: Claim, repeats: int | None = None) -> dict[str, Any]:
@@ -27,6 +30,7 @@ def measure(claim: Claim, repeats: int | None = None) -> dict[str, Any]:
             measured |= {f"{key}_{side}": value for key, value in memory_alone(claim, side).items()}
     measured |= {"ratio_limit": claim.ratio_limit, "memory_limit_gb": claim.memory_limit_gb}
     measured["broken"] = broken(claim, measured)
+    measured["undecided"] = (measured.get("cores_of_others") or 0.0) > MAX_CORES_OF_OTHERS
     return measured
 
 
@@ -38,10 +42,11 @@ def time_side_by_side(claim: Claim, repeats: int) -> dict[str, Any]:
         build(X[part], y[part])(0)  # compiles, and starts the threads of BLAS
     tasks = {"ours": claim.ours(X, y), "rival": claim.rival(X, y)}
     runs: dict[str, list[tuple[float, float | None]]] = {side: [] for side in tasks}
+    start = cpu_clocks()
     for repeat in range(repeats):
         for side, task in tasks.items():
             runs[side].append(_timed(task, repeat))
-    measured: dict[str, Any] = {}
+    measured: dict[str, Any] = {"cores_of_others": cores_of_others(start, cpu_clocks())}
     for side, pairs in runs.items():
         seconds, errors = zip(*pairs, strict=True)
         measured[f"all_seconds_{side}"] = [round(t, 4) for t in seconds]
@@ -56,6 +61,24 @@ def _timed(task: Task, repeat: int) -> tuple[float, float | None]:
     start = time.perf_counter()
     error = task(repeat)
     return time.perf_counter() - start, error
+
+
+def cpu_clocks() -> tuple[float, float, float] | None:
+    """Return wall time, CPU time of this process and of the whole machine; None where it is not known."""
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return None
+    user, nice, system, _idle, _wait, irq, softirq, steal = map(int, stat.read_text().split()[1:9])
+    machine = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    return time.perf_counter(), time.process_time(), machine
+
+
+def cores_of_others(start: tuple | None, end: tuple | None) -> float | None:
+    """Return how many cores the rest of the machine kept busy, on average."""
+    if start is None or end is None:
+        return None
+    wall, own, machine = np.subtract(end, start)
+    return max(0.0, float((machine - own) / wall))
 
 
 def memory_alone(claim: Claim, side: str) -> dict[str, float]:

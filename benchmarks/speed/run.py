@@ -53,7 +53,7 @@ def _measure_and_tell(claim: Claim, store: Store, repeats: int | None) -> bool:
     store.append(measured | environment())
     numbers = zip(HEADER[1:], line(measured)[1:], strict=True)
     print("    " + ", ".join(f"{title} {value}" for title, value in numbers if value), flush=True)
-    return not measured["broken"]
+    return verdict(measured) == "yes"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -100,13 +100,21 @@ def line(measured: dict[str, Any]) -> list[str]:
         number("memory_limit_gb", "{:g} GB"),
         number("error_ours", "{:.2f} %"),
         number("error_rival", "{:.2f} %"),
-        "no: " + ", ".join(measured["broken"]) if measured["broken"] else "yes",
+        verdict(measured),
     ]
 
 
+def verdict(measured: dict[str, Any]) -> str:
+    """Say whether a claim was kept, or that the machine was too busy to tell."""
+    if measured["undecided"]:
+        return f"undecided: others kept {measured['cores_of_others']:.1f} cores busy"
+    return "no: " + ", ".join(measured["broken"]) if measured["broken"] else "yes"
+
+
 def page(records: list[dict[str, Any]]) -> str:
-    """Write the last measurement of every claim as a page."""
-    latest = {record["name"]: record for record in records}
+    """Write the last measurement of every claim as a page, the last decided one where there is one."""
+    undecided_first = sorted(records, key=lambda record: not record["undecided"])
+    latest = {record["name"]: record for record in undecided_first}
     known = [latest[claim.name] for claim in CLAIMS if claim.name in latest]
     sources = sorted({f"{record['time'][:10]}; {source(record)}" for record in known})
     return "\n\n".join(

@@ -17,7 +17,18 @@ _HOME = {
     "LabelView": "_labels",
     "encode_labels": "_labels",
 }
-_MODULES = ("datasets", "graphs", "losses", "manifold", "model_selection", "papers", "solvers", "spaces")
+_MODULES = (
+    "datasets",
+    "graphs",
+    "kernels",
+    "losses",
+    "manifold",
+    "model_selection",
+    "papers",
+    "plotting",
+    "solvers",
+    "spaces",
+)
 
 __all__ = [*_HOME, *_MODULES]
 

@@ -66,10 +66,10 @@ def test_tvsvm_has_the_papers_numbers():
     assert binary.published["Cheeger-SVM", "50"] == 2.73
     assert multiclass.published["Lap-SVM", "1"] == 49.95
     assert multiclass.published["TV-RLS", "10"] == 1.91
-    assert set(binary.settings) == {"Lap-RLS", "Lap-RLS, threshold 0", "Lap-SVM", "SVM, labelled rows only"}
+    assert {"Lap-RLS", "Lap-SVM"} <= set(binary.settings) == set(multiclass.settings)
 
 
-@pytest.mark.parametrize("row", ["Lap-RLS", "Lap-RLS, threshold 0", "Lap-SVM", "SVM, labelled rows only"])
+@pytest.mark.parametrize("row", papers.load("tvsvm").tables[0].settings)
 def test_tvsvm_separates_far_clusters(small_usps, row):
     for table in papers.load("tvsvm").tables:
         n_rows = 20 * len(table.settings[row]["data"]["classes"])

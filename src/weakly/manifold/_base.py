@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from weakly._calibration import PRIOR_TEMPERATURE, Moments, fit_temperature, match_moments, probabilities
+from weakly._calibration import Moments, fit_temperature, match_moments, prior_temperature, probabilities
 from weakly._compat import Interval, StrOptions, check_params, check_sample_weight
 from weakly._labels import encode_labels
 from weakly._memory import dense_bytes, fits
@@ -254,7 +254,7 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
             self._moments = match_moments(scores, self.class_prior_)
         held_out = self.result_.held_out
         self.temperature_ = (
-            PRIOR_TEMPERATURE
+            prior_temperature(labels.n_classes)
             if held_out is None
             else fit_temperature(self._moments(held_out), labels.labeled_codes)
         )

@@ -164,21 +164,24 @@ def _conjugate_gradients(
     direction, direction_scores = residual, residual_scores
     energy = base.inner(residual, residual, residual_scores)
     n_iter, stopped = 0, False
-    while n_iter < max_iter:
-        n_iter += 1
-        image = problem.hessian(curvature, direction, direction_scores)
-        length = _ratio(energy, base.inner(image, direction, direction_scores))
-        step += length * direction
-        score_step += length * direction_scores
-        residual = residual - length * image
-        residual_scores = space.scores(residual)
-        previous, energy = energy, base.inner(residual, residual, residual_scores)
-        stopped = callback is not None and callback(start_scores + score_step) is False
-        if stopped or np.all(energy <= target_norm**2):
-            break
-        momentum = _ratio(energy, previous)
-        direction = residual + momentum * direction
-        direction_scores = residual_scores + momentum * direction_scores
+    try:
+        while n_iter < max_iter and not stopped:
+            n_iter += 1
+            image = problem.hessian(curvature, direction, direction_scores)
+            length = _ratio(energy, base.inner(image, direction, direction_scores))
+            step = step + length * direction
+            score_step = score_step + length * direction_scores
+            residual = residual - length * image
+            residual_scores = space.scores(residual)
+            previous, energy = energy, base.inner(residual, residual, residual_scores)
+            if np.all(energy <= target_norm**2):
+                break
+            stopped = callback is not None and callback(start_scores + score_step) is False
+            momentum = _ratio(energy, previous)
+            direction = residual + momentum * direction
+            direction_scores = residual_scores + momentum * direction_scores
+    except KeyboardInterrupt:
+        stopped, score_step = True, space.scores(step)  # the two may be one update apart
     return _Inner(step, score_step, n_iter, stopped)
 
 

@@ -42,10 +42,15 @@ def solve_ridge(space: BaseSpace, targets: np.ndarray, weights: np.ndarray) -> S
     normal = space.normal_equations(weights)
     theta = normal.solve(targets)
     scores = space.scores(theta)
-    objective, criterion, _ = _assess(space, targets, weights, theta, scores, "squared")
-    held_out = _leave_one_out(targets, scores, normal.leverage()[:, None])
+    start = _assess(space, targets, weights, np.zeros_like(theta), np.zeros_like(scores), "squared")
+    end = _assess(space, targets, weights, theta, scores, "squared")
     return SolverResult(
-        theta, np.array([objective]), np.array([criterion]), 0, "converged", held_out=held_out
+        x=theta,
+        objective=np.array([start[0], end[0]]),
+        criterion=np.array([start[1], end[1]]),
+        n_iter=1,
+        status="converged",
+        held_out=_leave_one_out(targets, scores, normal.leverage()[:, None]),
     )
 
 

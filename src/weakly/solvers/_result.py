@@ -11,21 +11,22 @@ import numpy as np
 class SolverResult:
     """What a solver found, and how far to trust it.
 
-    Objective and criterion are histories over outer iterations; their last entries belong to ``x``.
+    Objective and criterion are histories; their last entries belong to ``x``. They start before the first
+    outer iteration and have an entry for each, except where an outside solver keeps no history.
 
     Parameters
     ----------
     x : ndarray
         The returned point.
-    objective : ndarray of shape (n_iter + 1,)
-        Objective at the start and after each outer iteration.
-    criterion : ndarray of shape (n_iter + 1,)
+    objective : ndarray of shape (n_entries,)
+        The objective.
+    criterion : ndarray of shape (n_entries,)
         Optimality certificate at the same points: duality gap where a dual exists, else the relative
         norm of the gradient.
     n_iter : int
         Outer iterations done.
     status : {"converged", "max_iter", "stalled", "stopped"}
-        Why it ended; "stopped" is the callback's doing.
+        Why it ended; "stopped" is the callback's doing, or the user's by an interrupt.
     intercept : ndarray of shape (n_columns,) or float, default=0.0
         Offset of the scores, for problems that have one.
     held_out : ndarray of shape (n_labeled, n_columns) or None, default=None
