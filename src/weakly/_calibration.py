@@ -48,10 +48,19 @@ class Moments:
         Factors.
     offset : ndarray of shape (n_columns,)
         Added after scaling.
+    target : ndarray of shape (n_columns,)
+        Mean of the mapped columns: the decision where nothing is known but the shares of the classes.
     """
 
     scale: np.ndarray
     offset: np.ndarray
+    target: np.ndarray
+
+    @classmethod
+    def identity(cls, scores: np.ndarray) -> Moments:
+        """Leave scores as they are, 0 where nothing is known."""
+        zeros = np.zeros(scores.shape[1], dtype=scores.dtype)
+        return cls(zeros + 1, zeros, zeros)
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Normalise scores of any rows."""
@@ -86,7 +95,8 @@ def match_moments(scores: np.ndarray, prior: np.ndarray) -> Moments:
     informative = spread > 1e-10 * np.abs(scores).max(axis=0, initial=1e-300)
     scale = np.where(informative, 2 * np.sqrt(share * (1 - share)) / np.where(informative, spread, 1), 1)
     offset = np.where(informative, 2 * share - 1 - scale * mean, 0)
-    return Moments(scale.astype(scores.dtype), offset.astype(scores.dtype))
+    target = np.where(informative, 2 * share - 1, scores[0])
+    return Moments(scale.astype(scores.dtype), offset.astype(scores.dtype), target.astype(scores.dtype))
 
 
 def fit_temperature(decisions: np.ndarray, codes: np.ndarray) -> float:

@@ -54,6 +54,11 @@ class Kernel:
     coef0: float = 1.0
     function: Callable[[Any, Any], np.ndarray] | None = None
 
+    @property
+    def vanishes_far_away(self) -> bool:
+        """Whether the kernel of two rows falls to 0 with their distance."""
+        return self.name in ("rbf", "chi2")
+
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
         """Gram matrix between the rows of ``X`` and of ``Y`` (of ``X`` itself by default)."""
         match self.name:

@@ -93,12 +93,12 @@ class LaplacianModel(BaseEstimator):
         key = self._geometry_key(X) if self.warm_start else None
         if key is not None and getattr(self, "_warm", (None,))[0] == key:
             return self._warm[1]
+        self.kernel_ = resolve_kernel(
+            self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+        )
         with progress.stage("graph"):
             self.graph_ = self._build_graph(X)
         with progress.stage("space"):
-            self.kernel_ = resolve_kernel(
-                self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
-            )
             base = build_space(
                 X,
                 self.kernel_,
@@ -167,8 +167,7 @@ class LaplacianModel(BaseEstimator):
             )
         self.result_ = result
         self.n_iter_ = result.n_iter
-        self._function = space.function(theta)
-        return space.scores(theta) + result.intercept
+        return theta
 
     def _is_direct(self, space):
         if self.solver != "auto":
@@ -177,11 +176,11 @@ class LaplacianModel(BaseEstimator):
         is_kernel = space.n_params == space.n_rows
         return is_kernel or fits(dense_bytes(space.n_params, space.n_params, dtype=space.dtype))
 
-    def _raw_scores(self, X):
-        """Scores of new rows, before any normalisation."""
+    def _score(self, X):
+        """Values of the published function on new rows."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return self._function(X) + self.result_.intercept
+        return self._function(X)
 
     def _warn_of_unreached(self, labeled):
         """Say once how many rows no label reaches along the graph."""
@@ -228,10 +227,10 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
         space = self._deformed_space(X, progress)
         self._warn_of_unreached(labels.labeled)
         targets = labels.targets(X.dtype)
-        scores = self._solve(space, labels.labeled, targets, weights[labels.labeled], progress)
+        theta = self._solve(space, labels.labeled, targets, weights[labels.labeled], progress)
         self.classes_ = labels.classes
         self.class_prior_ = prior
-        self._publish(scores, labels)
+        self._publish(space, theta, labels)
         return self
 
     def _class_prior(self, labels):
@@ -245,13 +244,16 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
             )
         return prior / prior.sum()
 
-    def _publish(self, scores, labels):
+    def _publish(self, space, theta, labels):
         """Stage 5: fix the map from scores to decisions and its temperature on the training rows."""
-        if self.class_mass_normalization is False:
-            n_columns = scores.shape[1]
-            self._moments = Moments(np.ones(n_columns, scores.dtype), np.zeros(n_columns, scores.dtype))
-        else:
-            self._moments = match_moments(scores, self.class_prior_)
+        density = space.base.adjoint(np.ones((space.n_rows, 1), dtype=space.dtype))
+        self._function = space.function(np.hstack([theta, density]))
+        self._lowest_density = (
+            float(space.scores(density).min()) if self.kernel_.vanishes_far_away else -np.inf
+        )
+        scores = space.scores(theta) + self.result_.intercept
+        normalizes = self.class_mass_normalization is not False
+        self._moments = match_moments(scores, self.class_prior_) if normalizes else Moments.identity(scores)
         held_out = self.result_.held_out
         self.temperature_ = (
             prior_temperature(labels.n_classes)
@@ -263,8 +265,18 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
         self.label_distributions_ = probabilities(decisions, self.temperature_)
 
     def _decisions(self, X):
-        scores = self._raw_scores(X)
-        return self._moments(scores)
+        """Decisions on new rows, drawn to the class shares where a row is lonelier than any training row.
+
+        Without this a shift of the level, meant for rows among the others, would decide where the kernel
+        has fallen to 0 and the scores say nothing.
+        """
+        columns = self._score(X)
+        scores, density = columns[:, :-1] + self.result_.intercept, columns[:, -1:]
+        decisions = self._moments(scores)
+        if not self._lowest_density > 0:
+            return decisions
+        reach = np.clip(density / self._lowest_density, 0, 1)
+        return reach * decisions + (1 - reach) * self._moments.target
 
     def _labels_of(self, decisions):
         codes = (decisions[:, 0] > 0).astype(int) if decisions.shape[1] == 1 else decisions.argmax(axis=1)

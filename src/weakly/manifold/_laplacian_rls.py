@@ -357,8 +357,9 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
         self._warn_of_unreached(labeled)
         self.intercept_ = float(np.average(known, weights=weights))
         targets = (known - known.dtype.type(self.intercept_))[:, None]
-        scores = self._solve(space, labeled, targets, weights, progress)
-        self.transduction_ = scores[:, 0] + scores.dtype.type(self.intercept_)
+        theta = self._solve(space, labeled, targets, weights, progress)
+        self._function = space.function(theta)
+        self.transduction_ = space.scores(theta)[:, 0] + theta.dtype.type(self.intercept_)
         return self
 
     def predict(self, X):
@@ -374,7 +375,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
         ndarray of shape (n_samples,)
             Targets.
         """
-        scores = self._raw_scores(X)[:, 0]
+        scores = self._score(X)[:, 0]
         return scores + scores.dtype.type(self.intercept_)
 
     def _solve_restricted(self, space, targets, weights):

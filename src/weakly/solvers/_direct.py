@@ -109,17 +109,20 @@ def _newton_column(
     theta = np.zeros((space.n_params, 1), dtype=y.dtype)
     scores = np.zeros_like(y)
     history: list[tuple[float, float]] = []
+    share, solved_weights = 0.0, np.zeros(0)
     for step in range(max_iter + 1):
         objective, criterion, active_weights = _assess(space, y, weights, theta, scores, "squared_hinge")
-        if history and objective >= history[-1][0] and criterion > tol:
-            status = "stalled"  # rounding leaves nothing to gain
-            break
         history.append((objective, criterion))
-        if criterion <= tol or step == max_iter:
-            status = "converged" if criterion <= tol else "max_iter"
+        # A full step whose parabola is still the loss at its end is exact: only rounding is left.
+        is_exact = share == 1 and np.array_equal(active_weights, solved_weights)
+        if criterion <= tol or is_exact or step == max_iter or (step and not share):
             break
+        solved_weights = active_weights
         newton_point = space.normal_equations(active_weights).solve(y)
-        theta, scores = _search_line(space, y, weights, (theta, scores), newton_point, objective)
+        share = _search_line(space, y, weights, (theta, scores), newton_point, objective)
+        theta = theta + share * (newton_point - theta)
+        scores = space.scores(theta)
+    status = "converged" if criterion <= tol or is_exact else "max_iter" if share else "stalled"
     leverage = space.normal_equations(active_weights).leverage()[:, None]
     objectives, criteria = np.array(history).T
     held_out = np.where(active_weights[:, None] > 0, _leave_one_out(y, scores, leverage), scores)
@@ -133,16 +136,18 @@ def _search_line(
     start: tuple[np.ndarray, np.ndarray],
     target: np.ndarray,
     objective: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Halve the step towards ``target`` until the objective falls; the full step almost always passes."""
+) -> float:
+    """Share of the step towards ``target`` at which the objective does not rise; almost always all of it."""
     theta, scores = start
     step, score_step = target - theta, space.scores(target) - scores
     loss = LOSSES["squared_hinge"]
+    rounding = 100 * float(np.finfo(scores.dtype).eps) * objective
     for share in 0.5 ** np.arange(30):
         point, values = theta + share * step, scores + share * score_step
-        if weights @ loss.value(y, values)[:, 0] + space.inner(point, point, values)[0] / 2 < objective:
-            return point, values
-    return theta, scores
+        value = weights @ loss.value(y, values)[:, 0] + space.inner(point, point, values)[0] / 2
+        if value <= objective + rounding:
+            return float(share)
+    return 0.0
 
 
 def _assess(

@@ -54,7 +54,7 @@ def solve_hinge(
         criterion=np.array([gap]),
         n_iter=max(column.n_iter for column in columns),
         status="converged" if all(column.converged for column in columns) else "max_iter",
-        intercept=np.array([column.intercept for column in columns]),
+        intercept=np.array([column.intercept for column in columns], dtype=space.dtype),
         held_out=stack_held_out(columns),
     )
 
