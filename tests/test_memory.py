@@ -35,7 +35,7 @@ def test_limit_without_the_variable_is_two_gigabytes(monkeypatch):
 @pytest.mark.parametrize("text", ["", "GB", "lots", "8XB", "8GiB", "nan", "inf", "-1GB"])
 def test_limit_that_is_no_size_names_the_variable(limit, text):
     limit(text)
-    with pytest.raises(ValueError, match="WEAKLY_MEMORY_LIMIT.*8GB"):
+    with pytest.raises(ValueError, match=r"WEAKLY_MEMORY_LIMIT.*8GB"):
         memory_limit()
 
 
@@ -55,7 +55,7 @@ def test_the_limit_itself_fits(limit):
 def test_error_says_size_limit_and_what_to_set(limit):
     limit("10MB")
     with pytest.raises(
-        MemoryError, match="a matrix needs 1.5 GB.*limit of 10 MB: shrink it.*WEAKLY_MEMORY_LIMIT"
+        MemoryError, match=r"a matrix needs 1.5 GB.*limit of 10 MB: shrink it.*WEAKLY_MEMORY_LIMIT"
     ):
         require_fit(3 * 2**29, "a matrix", "shrink it")
 

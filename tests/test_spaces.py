@@ -89,24 +89,20 @@ def test_deformed_features_by_their_formula(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_float32_stays_float32(kind):
+@pytest.mark.parametrize("number", [float, np.float64])  # a grid search passes NumPy's
+def test_float32_stays_float32(kind, number):
     rng = np.random.default_rng(0)
     base, A, _ = make_space(rng, kind, 12, 3)
-    base = (
-        KernelSpace(A.astype(np.float32))
-        if kind == "kernel"
-        else FeatureSpace(base.features.astype(np.float32))
-    )
+    single = A.astype(np.float32) if kind == "kernel" else base.features.astype(np.float32)
     laplacian = sp.csr_array(random_laplacian(rng, 12), dtype=np.float32)
+    space = deform(type(base)(single), laplacian, ambient=number(0.5), graph=number(0.5))
     values = np.ones((12, 2), dtype=np.float32)
-    for penalty in (0.5, np.float64(0.5)):  # a grid search passes NumPy's numbers
-        space = deform(base, laplacian, ambient=penalty, graph=penalty)
-        theta = space.adjoint(values)
-        assert space.dtype == theta.dtype == space.scores(theta).dtype == np.float32
-        assert space.apply(theta, space.scores(theta)).dtype == np.float32
-        small = restrict(space, np.arange(12))
-        result = solve_ridge(small.space, values, np.ones(12, dtype=np.float32))
-        assert small.lift(result.x).dtype == result.held_out.dtype == np.float32
+    theta = space.adjoint(values)
+    small = restrict(space, np.arange(12))
+    result = solve_ridge(small.space, values, np.ones(12, dtype=np.float32))
+    outputs = [theta, space.scores(theta), space.apply(theta, values), small.lift(result.x), result.held_out]
+    assert [output.dtype for output in outputs] == [np.float32] * 5
+    assert space.dtype == np.float32
 
 
 @pytest.mark.parametrize(
@@ -148,8 +144,13 @@ def test_an_indefinite_kernel_is_named():
 @pytest.mark.parametrize("graph", [0.0, 0.7])
 @pytest.mark.parametrize(
     ("kind", "n_params", "smaller"),
-    [("kernel", 3, KernelSpace), ("features", 20, KernelSpace), ("csr", 20, KernelSpace)]
-    + [("features", 4, FeatureSpace), ("csr", 4, FeatureSpace)],
+    [
+        ("kernel", 3, KernelSpace),
+        ("features", 20, KernelSpace),
+        ("csr", 20, KernelSpace),
+        ("features", 4, FeatureSpace),
+        ("csr", 4, FeatureSpace),
+    ],
 )
 def test_restriction_has_the_optimum_of_all_rows(kind, n_params, smaller, graph):
     rng = np.random.default_rng(0)

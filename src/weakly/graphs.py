@@ -20,6 +20,8 @@ from sklearn.utils import check_array, check_random_state, gen_batches
 
 from weakly._compat import nearest_rows
 
+__all__ = ["Graph", "affinity_graph", "neighbor_graph", "radius_graph"]
+
 WEIGHTS = ("self-tuning", "binary", "rbf", "cosine")
 LAPLACIANS = ("symmetric", "unnormalized", "random-walk")
 _EXACT_ROWS = 30_000  # beyond this an approximate search is used when it is installed

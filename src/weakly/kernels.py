@@ -14,6 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import pairwise
 
+__all__ = ["Kernel", "resolve_kernel"]
+
 _GAMMA_RULES = ("scale", "median", "mean-distance")
 _NAMES = ("rbf", "linear", "poly", "chi2", "cosine", "precomputed")
 _SAMPLE = 1000  # rows that the distance rules look at
@@ -106,7 +108,7 @@ def resolve_kernel(
     gamma : float or {"scale", "median", "mean-distance"}, default="median"
         "scale" is ``1 / (n_features * X.var())``. The others set the width ``sigma`` of
         ``exp(-d^2 / (2 sigma^2))``: "median" is half the median distance between rows, "mean-distance"
-        the root of the mean squared distance [wellsvm].
+        the root of the mean squared distance ([wellsvm] section 5.1).
     degree : float, default=3
         Degree of "poly".
     coef0 : float, default=1.0

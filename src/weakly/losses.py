@@ -19,6 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+__all__ = ["LOSSES", "Loss"]
+
 
 @dataclass(frozen=True)
 class Loss:

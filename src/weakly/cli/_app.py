@@ -12,10 +12,9 @@ from rich.table import Table as Grid
 from typer.core import TyperGroup
 
 import weakly
-
-from ._errors import one_line_errors
-from ._methods import DEFAULT_METHOD, summary_line
-from ._methods import methods as known_methods
+from weakly.cli._errors import one_line_errors
+from weakly.cli._methods import DEFAULT_METHOD, summary_line
+from weakly.cli._methods import methods as known_methods
 
 
 class _Commands(TyperGroup):
@@ -88,7 +87,7 @@ def label(
 
     Example: `weakly label flowers.csv --target species --report flowers.html`
     """
-    from ._label import run_label
+    from weakly.cli._label import run_label
 
     with one_line_errors():
         run_label(
@@ -121,10 +120,10 @@ def demo(
     ),
 ):
     """Read handwritten digits from a handful of labels, beside two methods of scikit-learn."""
-    from ._report import require_plotting
+    from weakly.cli._report import require_plotting
 
     with one_line_errors():
         require_plotting()
-        from ._demo import run_demo
+        from weakly.cli._demo import run_demo
 
         run_demo(labels_per_class=labels_per_class, seed=seed, out=out)

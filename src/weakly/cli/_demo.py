@@ -18,12 +18,11 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 import weakly
+from weakly.cli._errors import UserError
+from weakly.cli._label import run_label
+from weakly.cli._methods import DEFAULT_METHOD
 from weakly.model_selection import LabelDraws
 from weakly.plotting import plot_transduction
-
-from ._errors import UserError
-from ._label import run_label
-from ._methods import DEFAULT_METHOD
 
 N_DRAWS = 5
 SHOWN_METHOD = "LaplacianRLSClassifier"

@@ -18,7 +18,7 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from ._errors import UserError
+from weakly.cli._errors import UserError
 
 CLIP = 3.0  # standard deviations; a nearly constant column would otherwise rule the distances
 MAX_LEVELS = 50

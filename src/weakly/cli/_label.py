@@ -7,11 +7,11 @@ from functools import partial
 from rich.console import Console
 from rich.progress import track
 
-from ._errors import UserError
-from ._labeling import label_table
-from ._report import require_plotting, write_report
-from ._summary import print_summary
-from ._tables import output_path, read_table, require_directory, write_table
+from weakly.cli._errors import UserError
+from weakly.cli._labeling import label_table
+from weakly.cli._report import require_plotting, write_report
+from weakly.cli._summary import print_summary
+from weakly.cli._tables import output_path, read_table, require_directory, write_table
 
 
 def run_label(table, target, *, method, out=None, report=None, ignore=(), max_splits=10, seed=0):

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from weakly._labels import encode_labels
-
-from ._errors import UserError
-from ._features import prepare_features
-from ._leave_out import leave_out
-from ._methods import make_estimator
+from weakly.cli._errors import UserError
+from weakly.cli._features import prepare_features
+from weakly.cli._leave_out import leave_out
+from weakly.cli._methods import make_estimator
 
 
 @dataclass(frozen=True)

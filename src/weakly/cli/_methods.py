@@ -8,15 +8,15 @@ import re
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 import weakly
-
-from ._errors import UserError, did_you_mean
+from weakly.cli._errors import UserError, did_you_mean
 
 DEFAULT_METHOD = "laplacian-rls"
 
 
 def methods():
     """Return the public classifiers by command-line name, in the order of ``weakly.__all__``."""
-    public = (getattr(weakly, name) for name in weakly.__all__)
+    # Modules are left aside by their lower case: some need an extra to import.
+    public = (getattr(weakly, name) for name in weakly.__all__ if name[0].isupper())
     return {_command_name(thing): thing for thing in public if _is_classifier(thing)}
 
 

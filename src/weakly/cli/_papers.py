@@ -18,8 +18,7 @@ from rich.progress import (
 from rich.table import Table
 
 from weakly import papers
-
-from ._errors import UserError, did_you_mean, one_line_errors
+from weakly.cli._errors import UserError, did_you_mean, one_line_errors
 
 app = typer.Typer(no_args_is_help=True, help="Run published tables again, beside the papers' numbers.")
 

@@ -10,8 +10,8 @@ from string import Template
 
 import numpy as np
 
-from ._errors import UserError
-from ._summary import comparison_lines
+from weakly.cli._errors import UserError
+from weakly.cli._summary import comparison_lines
 
 N_LEAST_SURE = 15
 N_COLUMNS = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table as Grid
 from rich.text import Text  # cells of the user's table are never markup
 
-from ._leave_out import BASELINE
+from weakly.cli._leave_out import BASELINE
 
 MAX_LINES = 20
 MAX_NAMES = 12

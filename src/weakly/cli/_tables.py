@@ -7,7 +7,7 @@ from functools import partial
 
 import pandas as pd
 
-from ._errors import UserError, did_you_mean
+from weakly.cli._errors import UserError, did_you_mean
 
 MISSING_WORDS = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
 

@@ -93,9 +93,7 @@ class LaplacianModel(BaseEstimator):
         key = self._geometry_key(X) if self.warm_start else None
         if key is not None and getattr(self, "_warm", (None,))[0] == key:
             return self._warm[1]
-        self.kernel_ = resolve_kernel(
-            self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
-        )
+        self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         with progress.stage("graph"):
             self.graph_ = self._build_graph(X)
         with progress.stage("space"):

@@ -107,6 +107,18 @@ def compare(paper: Paper, table: Table, results: str | Path) -> Comparison:
     -------
     Comparison
         Results of other settings than today's are left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from weakly.papers import Paper, Table, compare, run
+    >>> table = Table("t1", "Squares", rows=("x",), columns=("2",), settings={"x": {}},
+    ...               evaluate=lambda settings, column, seed: int(column) ** 2, published={("x", "2"): 4.0})
+    >>> paper = Paper("demo", "A demonstration", "nowhere", (table,))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     summary = run(paper, repeats=2, results=folder)
+    ...     len(compare(paper, table, folder).records)
+    2
     """
     fingerprints = {row: table.fingerprint(row) for row in table.settings}
     current = {

@@ -144,6 +144,18 @@ def render(paper: Paper, table: Table, results: str | Path = RESULTS, *, plot: b
     See Also
     --------
     report : All tables on one page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from weakly.papers import Paper, Table, render, run
+    >>> table = Table("t1", "Squares", rows=("x",), columns=("2",), settings={"x": {}},
+    ...               evaluate=lambda settings, column, seed: int(column) ** 2, published={("x", "2"): 4.0})
+    >>> paper = Paper("demo", "A demonstration", "nowhere", (table,))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     summary = run(paper, repeats=2, results=folder)
+    ...     [path.name for path in render(paper, table, folder, plot=False)]
+    ['t1.md']
     """
     comparison = compare(paper, table, results)
     stem = result_path(results, paper, table)
@@ -174,6 +186,18 @@ def report(papers: Iterable[Paper], results: str | Path = RESULTS) -> Path:
     See Also
     --------
     render : One table, with its plot.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from weakly.papers import Paper, Table, report, run
+    >>> table = Table("t1", "Squares", rows=("x",), columns=("2",), settings={"x": {}},
+    ...               evaluate=lambda settings, column, seed: int(column) ** 2, published={("x", "2"): 4.0})
+    >>> paper = Paper("demo", "A demonstration", "nowhere", (table,))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     summary = run(paper, repeats=2, results=folder)
+    ...     report([paper], folder).name
+    'README.md'
     """
     results = Path(results)
     overview, sections = [], []

@@ -5,8 +5,9 @@ The objective is that of the whole deformed space,
     sum_i w_i loss(y_i, f_i) + a ||f||_H^2 / 2 + g f'Lf / 2,
 
 and gradients are taken in the metric of ``H``: for a kernel this drops the leading ``K`` of the gradient in
-the coefficients, which would square the condition number [lapsvmp]. An iteration costs one product with the
-Gram matrix (or with the features and their transpose) and one with the sparse Laplacian, for all columns.
+the coefficients, which would square the condition number [melacci2011]_. An iteration costs one product
+with the Gram matrix (or with the features and their transpose) and one with the sparse Laplacian, for all
+columns.
 """
 
 from __future__ import annotations

@@ -1,0 +1,163 @@
+"""Rules of the project that no single module can keep by itself."""
+
+import ast
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from numpydoc.validate import validate
+
+import weakly
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "weakly"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+# What each part may import of the others. Roles inside, topics outside: arrows point inwards only.
+BASE = {"_compat", "_memory", "_labels", "_progress", "_calibration"}
+ROLES = {"kernels", "graphs", "losses", "spaces", "regularizers"}
+ALLOWED = {
+    **{name: {"_compat", "_memory", "kernels"} for name in ROLES},
+    **{name: {"_compat"} for name in BASE},
+    "solvers": ROLES,
+    "manifold": ROLES | BASE | {"solvers"},
+    "model_selection": {"_labels"},
+    "datasets": {"_labels", "model_selection"},
+    "plotting": {"_labels"},
+    "papers": {"datasets", "model_selection"},
+    "cli": {"_labels", "papers", "plotting", "model_selection"},
+}
+
+
+def imports_of(path):
+    """Parts of the package that a module imports, at whatever depth."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "weakly":
+            parts = node.module.split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("weakly.")}
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_one_way(path):
+    part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    if part == "__init__":
+        return
+    public = {name for name in weakly._HOME if name in imports_of(path)}  # papers and cli use the front door
+    outside = imports_of(path) - ALLOWED[part] - {part}
+    assert outside <= (public | {"__version__"} if part in ("papers", "cli") else set())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_modules_fit_a_sitting(path):
+    assert len(path.read_text().splitlines()) <= 420
+
+
+def test_private_names_of_scikit_learn_stay_in_one_file():
+    pattern = re.compile(r"from sklearn[\w.]*\._|from sklearn[\w.]* import .*\b_\w+")
+    users = [path.name for path in MODULES if pattern.search(path.read_text())]
+    assert users == ["_compat.py"]
+
+
+def test_cited_works_are_in_the_bibliography():
+    known = set(re.findall(r"@\w+\{(\w+),", (ROOT / "docs" / "references.bib").read_text()))
+    cited = set()
+    for path in MODULES:
+        cited |= set(re.findall(r"\[([a-z]+\d*)\](?:_\b| Eq\.| section)", path.read_text()))
+    assert cited
+    assert cited <= known
+
+
+def public_objects():
+    for name in weakly.__all__:
+        thing = getattr(weakly, name)
+        if inspect.ismodule(thing):
+            if name != "papers" or hasattr(thing, "__all__"):
+                members = getattr(thing, "__all__", [n for n in vars(thing) if not n.startswith("_")])
+                for member in members:
+                    value = getattr(thing, member)
+                    if getattr(value, "__module__", "").startswith("weakly") and callable(value):
+                        yield f"{value.__module__}.{member}"
+        else:
+            yield f"{thing.__module__}.{name}"
+
+
+# Left out: extended summaries, See Also and its descriptions, which short functions do not need.
+PASSED_OVER = {"ES01", "SA01", "SA04", "GL08", "EX01", "RT03", "PR01"}
+
+
+@pytest.mark.parametrize("name", sorted(set(public_objects())))
+def test_docstrings_follow_numpydoc(name):
+    errors = [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in PASSED_OVER]
+    assert not errors
+
+
+@pytest.mark.parametrize("name", sorted(set(public_objects())))
+def test_public_names_have_an_example(name):
+    module, _, member = name.rpartition(".")
+    thing = getattr(importlib.import_module(module), member)
+    is_record = (
+        inspect.isclass(thing) and not hasattr(thing, "fit") and "Examples" not in (thing.__doc__ or "")
+    )
+    if is_record:  # a record or protocol is shown by the function that makes it
+        return
+    assert ">>>" in inspect.getdoc(thing)
+
+
+def test_tools_are_pinned_once():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    pins = [line for line in settings["project"]["optional-dependencies"]["dev"] if "==" in line]
+    assert {line.split("==")[0] for line in pins} == {"codespell", "mypy", "numpydoc", "ruff"}
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    assert re.findall(r"repo: (\S+)", hooks) == ["local"]
+    assert "rev:" not in hooks
+
+
+BLOCKED = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("matplotlib", "typer", "rich", "pandas", "pyarrow", "pynndescent", "cvxpy"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+import numpy as np
+import weakly
+"""
+
+
+def run_without_extras(code):
+    return subprocess.run([sys.executable, "-c", BLOCKED + code], capture_output=True, text=True, check=False)
+
+
+def test_core_works_without_extras():
+    code = """
+for name in set(weakly.__all__) - {"plotting"}:
+    getattr(weakly, name)
+X = np.random.default_rng(0).normal(size=(30, 3))
+y = np.array([0, 1] + [-1] * 28)
+assert set(weakly.LaplacianRLSClassifier().fit(X, y).transduction_) <= {0, 1}
+"""
+    done = run_without_extras(code)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "extra"),
+    [
+        ("from weakly.cli import main; main()", "cli"),
+        ("weakly.plotting.plot_transduction([0, 1], np.eye(2))", "plot"),
+        ("weakly.graphs.neighbor_graph(np.eye(9), search='approximate')", "ann"),
+    ],
+)
+def test_missing_extras_name_the_command(code, extra):
+    done = run_without_extras(code)
+    assert done.returncode != 0
+    assert f"pip install 'weakly[{extra}]'" in done.stderr + done.stdout
