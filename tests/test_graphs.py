@@ -125,7 +125,7 @@ def test_duplicates_beside_other_rows_keep_finite_weights():
 @pytest.mark.parametrize("as_type", [np.asarray, sp.csr_array])
 def test_rows_of_zeros_have_no_angle_and_stay_alone(as_type):
     rng = np.random.default_rng(1)
-    rows = rng.random((30, 8)) * (rng.random((30, 8)) < 0.2) + 0.01  # mostly far from each other
+    rows = rng.random((30, 8)) * np.where(rng.random((30, 8)) < 0.2, 1, 0.02)  # mostly far apart
     rows[[3, 7]] = 0
     graph = neighbor_graph(as_type(rows), n_neighbors=4, weights="cosine")
     similarity = cosine_similarity(rows)

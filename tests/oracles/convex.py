@@ -25,7 +25,5 @@ def fit_margin(Z, penalty, y, weights, *, squared, intercept=False):
     loss = cp.square(slack) / 2 if squared else slack
     half_norm = cp.sum_squares(np.linalg.cholesky(penalty).T @ u) / 2
     problem = cp.Problem(cp.Minimize(weights @ loss + half_norm))
-    problem.solve(
-        solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12, tol_ktratio=1e-10
-    )
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     return problem.value, u.value, float(b.value) if intercept else 0.0

@@ -58,10 +58,18 @@ def test_every_row_names_an_estimator_that_takes_its_settings(key):
 
 def test_tvsvm_has_the_papers_numbers():
     binary, multiclass = papers.load("tvsvm").tables
-    assert len(binary.published) == len(multiclass.published) == 24
+    totals = []
+    for table in (binary, multiclass):
+        # two rows of ours stand beside the paper's one Lap-SVM
+        printed = {place: value for place, value in table.published.items() if place[0] != "Lap-SVM, hinge"}
+        assert len(printed) == 24
+        totals.append(sum(printed.values()))
+        assert all(
+            table.published["Lap-SVM, hinge", column] == table.published["Lap-SVM", column]
+            for column in table.columns
+        )
     # totals of the printed tables, added up apart from this code
-    assert sum(binary.published.values()) == pytest.approx(130.65)
-    assert sum(multiclass.published.values()) == pytest.approx(139.92)
+    assert totals == pytest.approx([130.65, 139.92])
     assert binary.published["Lap-RLS", "1"] == 18.09
     assert binary.published["Cheeger-SVM", "50"] == 2.73
     assert multiclass.published["Lap-SVM", "1"] == 49.95

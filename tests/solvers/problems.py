@@ -25,18 +25,23 @@ def make_space(rng, kind, n_rows, n_features):
     """Return a space and plain features with the same functions."""
     X = rng.normal(size=(n_rows, n_features))
     if kind == "kernel":
-        gram = Kernel("rbf", gamma=0.5)(X)
+        gram = Kernel("rbf", gamma=0.5 / n_features)(X)
         return KernelSpace(gram), kernel_root(gram)
     return FeatureSpace(sp.csr_array(X) if kind == "csr" else X), X
+
+
+def noisy_signs(rng, Z, n_columns):
+    """Return signs of random functions of the space, some of them wrong."""
+    scores = Z @ rng.normal(size=(Z.shape[1], n_columns))
+    noisy = scores + 0.3 * scores.std() * rng.normal(size=scores.shape)
+    return np.where(noisy > np.median(noisy, axis=0), 1.0, -1.0)
 
 
 def make_problem(kind, *, n_rows=40, n_features=3, n_columns=2, size=1.0, seed=0):
     """Noisy signs; ``size`` scales the weights and so the share of rows beyond the margin."""
     rng = np.random.default_rng(seed)
     space, Z = make_space(rng, kind, n_rows, n_features)
-    scores = Z @ rng.normal(size=(Z.shape[1], n_columns))
-    y = np.where(scores + 0.3 * scores.std() * rng.normal(size=scores.shape) > 0, 1.0, -1.0)
-    return Problem(space, Z, y, size * rng.uniform(0.5, 2, n_rows))
+    return Problem(space, Z, noisy_signs(rng, Z, n_columns), size * rng.uniform(0.5, 2, n_rows))
 
 
 def without(problem, row):
@@ -69,13 +74,13 @@ class ManifoldProblem(NamedTuple):
     weights: np.ndarray
 
 
-def make_manifold_problem(kind, *, n_rows=40, n_features=6, n_labeled=12, n_columns=3, graph=0.4, seed=0):
+def make_manifold_problem(kind, *, n_rows=40, n_features=4, n_labeled=12, n_columns=3, graph=0.02, seed=0):
     """Make a problem whose loss sees only some of the rows."""
     rng = np.random.default_rng(seed)
     base, Z = make_space(rng, kind, n_rows, n_features)
     laplacian = random_laplacian(rng, n_rows)
-    space = deform(base, sp.csr_array(laplacian), ambient=0.2, graph=graph)
-    penalty = manifold_penalty(Z, laplacian, 0.2, graph)
+    space = deform(base, sp.csr_array(laplacian), ambient=0.05, graph=graph)
+    penalty = manifold_penalty(Z, laplacian, 0.05, graph)
     rows = rng.permutation(n_rows)[:n_labeled]
-    y = np.where(rng.normal(size=(n_labeled, n_columns)) + Z[rows, :1] > 0, 1.0, -1.0)
-    return ManifoldProblem(space, Z, penalty, rows, y, rng.uniform(0.5, 20, n_labeled))
+    y = noisy_signs(rng, Z[rows], n_columns)
+    return ManifoldProblem(space, Z, penalty, rows, y, rng.uniform(5, 50, n_labeled))
