@@ -91,7 +91,8 @@ def match_moments(scores: np.ndarray, prior: np.ndarray) -> Moments:
     [-1.34, -0.45, 0.45, 1.34]
     """
     share = prior[-1:] if scores.shape[1] == 1 else prior
-    mean, spread = scores.mean(axis=0), scores.std(axis=0)
+    # In float64, or rounding would give a constant column a spread.
+    mean, spread = scores.mean(axis=0, dtype=np.float64), scores.std(axis=0, dtype=np.float64)
     informative = spread > 1e-10 * np.abs(scores).max(axis=0, initial=1e-300)
     scale = np.where(informative, 2 * np.sqrt(share * (1 - share)) / np.where(informative, spread, 1), 1)
     offset = np.where(informative, 2 * share - 1 - scale * mean, 0)

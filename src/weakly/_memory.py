@@ -29,12 +29,16 @@ def memory_limit() -> int:
     """
     text = os.environ.get("WEAKLY_MEMORY_LIMIT", _DEFAULT).strip().upper()
     number = text.rstrip("BKMGT")
+    unit = text[len(number) :].strip()
     try:
-        return int(float(number) * _UNITS[text[len(number) :].strip()])
-    except (KeyError, ValueError):
+        n_bytes = int(float(number) * _UNITS[unit])
+    except (KeyError, ValueError, OverflowError):
+        n_bytes = -1
+    if n_bytes < 0:
         raise ValueError(
             f"the environment variable WEAKLY_MEMORY_LIMIT is {text!r}: write a size like '8GB' or '500MB'."
-        ) from None
+        )
+    return n_bytes
 
 
 def dense_bytes(*shape: int, dtype: np.dtype, copies: int = 1) -> int:

@@ -25,6 +25,7 @@ __all__ = ["Graph", "affinity_graph", "neighbor_graph", "radius_graph"]
 WEIGHTS = ("self-tuning", "binary", "rbf", "cosine")
 LAPLACIANS = ("symmetric", "unnormalized", "random-walk")
 _EXACT_ROWS = 30_000  # beyond this an approximate search is used when it is installed
+_SEARCH_WIDTH = 31  # neighbours that the approximate search keeps while it works
 _TUNING_NEIGHBOR = 7  # the local scale of self-tuning weights is the distance to this neighbour
 
 
@@ -222,6 +223,10 @@ def neighbor_graph(
     """
     X = _check_rows(X, weights)
     n_rows = X.shape[0]
+    if is_kernel and (sp.issparse(X) or X.shape != (n_rows, n_rows)):
+        raise ValueError(
+            f"X is {X.shape}: with is_kernel it must be the square dense Gram matrix of the rows."
+        )
     if not 1 <= n_neighbors < n_rows:
         raise ValueError(f"n_neighbors is {n_neighbors}: it must be from 1 to n_samples - 1 = {n_rows - 1}.")
     rows = _normalized(X, is_kernel) if weights == "cosine" else X
@@ -282,10 +287,19 @@ def _check_rows(X: Any, weights: str) -> Any:
 
 
 def _normalized(X: Any, is_kernel: bool) -> Any:
-    if not is_kernel:
+    """Rows of length 1; each row of zeros, which has no angle, stands at right angles to all others."""
+    if is_kernel:
+        norms = np.sqrt(np.maximum(np.diagonal(X), 0))
+        norms[norms == 0] = 1
+        gram = X / np.outer(norms, norms)
+        np.fill_diagonal(gram, 1)
+        return gram
+    empty = np.flatnonzero(np.asarray(abs(X).sum(axis=1)).ravel() == 0)
+    if not len(empty):
         return normalize(X)
-    norms = np.sqrt(np.maximum(np.diagonal(X), 0))
-    return X / np.outer(np.where(norms > 0, norms, 1), np.where(norms > 0, norms, 1))
+    columns = np.arange(len(empty))
+    own = sp.csr_array((np.ones(len(empty), X.dtype), (empty, columns)), shape=(X.shape[0], len(empty)))
+    return sp.hstack([sp.csr_array(normalize(X)), own], format="csr")
 
 
 def _find_neighbors(X: Any, n_neighbors: int, search: str, is_kernel: bool, random_state: Any) -> np.ndarray:
@@ -314,7 +328,10 @@ def _find_approximately(X: Any, n_neighbors: int, random_state: Any) -> np.ndarr
     except ImportError:
         raise ImportError("search='approximate' needs pynndescent: pip install 'weakly[ann]'") from None
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    return _drop_self(NNDescent(X, n_neighbors=n_neighbors + 1, random_state=seed).neighbor_graph[0])
+    # Short lists lose true neighbours (a quarter of them at 5), and threads change what is found.
+    width = min(max(n_neighbors + 1, _SEARCH_WIDTH), X.shape[0])
+    found = NNDescent(X, n_neighbors=width, random_state=seed, n_jobs=1).neighbor_graph[0]
+    return _drop_self(found[:, : n_neighbors + 1])
 
 
 def _drop_self(found: np.ndarray) -> np.ndarray:
@@ -355,7 +372,8 @@ def _edge_weights(
     if weights == "binary":
         return np.ones_like(distances)
     if weights == "cosine":
-        return np.maximum(1 - distances**2 / 2, 0)  # rows have length 1
+        cosines = 1 - distances**2 / 2  # rows have length 1
+        return np.where(cosines > 1e-12, cosines, 0)
     if weights == "rbf":
         if bandwidth is not None and not 0 < bandwidth < np.inf:
             raise ValueError(f"bandwidth is {bandwidth}: it must be a positive number.")
@@ -380,5 +398,6 @@ def _assemble(
     else:
         raise ValueError(f"symmetrize is {symmetrize!r}: use 'max' or 'mean'.")
     affinity = sp.csr_array(affinity)
+    affinity.eliminate_zeros()
     affinity.sort_indices()
     return Graph(affinity)

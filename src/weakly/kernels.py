@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import pairwise
+from sklearn.utils.extmath import row_norms
 
 __all__ = ["Kernel", "resolve_kernel"]
 
@@ -168,7 +169,10 @@ def _sampled_squared_distances(X: Any) -> np.ndarray:
     """Squared distances between evenly spaced rows: the same for every seed and machine."""
     rows = np.unique(np.linspace(0, X.shape[0] - 1, _SAMPLE).astype(int))
     sample = X[rows].astype(np.float64)
-    return pairwise.euclidean_distances(sample, squared=True)[np.triu_indices(len(rows), 1)]
+    squared = pairwise.euclidean_distances(sample, squared=True)
+    norms = row_norms(sample, squared=True)
+    squared[squared <= 1e-13 * np.add.outer(norms, norms)] = 0  # duplicates, but for rounding
+    return squared[np.triu_indices(len(rows), 1)]
 
 
 def _check_gram(gram: Any) -> None:

@@ -79,28 +79,50 @@ def solve_conjugate(
     theta = np.zeros((space.n_params, targets.shape[1]), dtype=targets.dtype)
     scores = np.zeros((space.n_rows, targets.shape[1]), dtype=targets.dtype)
     scale = problem.norm(problem.adjoint(problem.weights * targets))
-    history: list[tuple[float, float]] = []
-    budget, status = max_iter, "max_iter"
-    while True:
-        curvature = problem.curvature(scores)
-        residual = problem.adjoint(curvature * targets) - problem.hessian(curvature, theta, scores)
-        criterion = float(np.max(problem.norm(residual) / np.where(scale > 0, scale, 1)))
-        objective = problem.objective(theta, scores)
-        stalled = bool(history) and objective >= history[-1][0]
-        history.append((objective, criterion))
-        if criterion <= tol or budget <= 0 or status == "stopped" or stalled:
-            break
-        inner = _conjugate_gradients(problem, curvature, residual, tol * scale, budget, (scores, callback))
-        budget -= inner.n_iter
-        status = "stopped" if inner.stopped else "max_iter"
-        share = problem.search_line(theta, scores, inner, objective)
-        theta, scores = theta + share * inner.step, scores + share * inner.score_step
-    if criterion <= tol:
-        status = "converged"
-    elif stalled and status != "stopped" and budget > 0:
-        status = "stalled"
-    objectives, criteria = np.array(history).T
-    return SolverResult(theta, objectives, criteria, len(history) - 1, status)
+    point = problem.assess(theta, scores, scale)
+    history = [point]
+    n_left, status = max_iter, "max_iter"
+    try:
+        while point.criterion > tol and n_left > 0 and status == "max_iter":
+            step = _conjugate_gradients(problem, point, tol * scale, n_left, callback)
+            n_left -= step.n_iter
+            status = "stopped" if step.stopped else "max_iter"
+            share = problem.search_line(point, step)
+            theta, scores = point.theta + share * step.theta, point.scores + share * step.scores
+            point = problem.assess(theta, scores, scale)
+            history.append(point)
+            if status == "max_iter" and point.objective >= history[-2].objective:
+                status = "stalled"
+    except KeyboardInterrupt:  # between two conjugate gradient iterations, which have a guard of their own
+        point, status = problem.assess(theta, scores, scale), "stopped"
+        history.append(point)
+    return SolverResult(
+        x=point.theta,
+        objective=np.array([past.objective for past in history]),
+        criterion=np.array([past.criterion for past in history]),
+        n_iter=len(history) - 1,
+        status="converged" if point.criterion <= tol else status,
+    )
+
+
+@dataclass(frozen=True)
+class _Point:
+    """An iterate with its scores, and what is known of the objective there."""
+
+    theta: np.ndarray
+    scores: np.ndarray
+    curvature: np.ndarray
+    residual: np.ndarray  # minus the gradient
+    objective: float
+    criterion: float
+
+
+@dataclass(frozen=True)
+class _Step:
+    theta: np.ndarray
+    scores: np.ndarray
+    n_iter: int
+    stopped: bool
 
 
 @dataclass(frozen=True)
@@ -112,10 +134,6 @@ class _Problem:
     targets: np.ndarray
     weights: np.ndarray
     loss: Loss
-
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        assert self.loss.active is not None
-        return self.weights * self.loss.active(self.targets, scores[self.rows])
 
     def adjoint(self, labeled: np.ndarray) -> np.ndarray:
         """``A*`` of values that are zero off the labelled rows."""
@@ -133,57 +151,53 @@ class _Problem:
         penalty = self.space.base.inner(self.space.apply(theta, scores), theta, scores).sum()
         return float((self.weights * self.loss.value(self.targets, scores[self.rows])).sum() + penalty / 2)
 
-    def search_line(self, theta: np.ndarray, scores: np.ndarray, inner: _Inner, objective: float) -> float:
+    def assess(self, theta: np.ndarray, scores: np.ndarray, scale: np.ndarray) -> _Point:
+        assert self.loss.active is not None
+        curvature = self.weights * self.loss.active(self.targets, scores[self.rows])
+        residual = self.adjoint(curvature * self.targets) - self.hessian(curvature, theta, scores)
+        criterion = float(np.max(self.norm(residual) / np.where(scale > 0, scale, 1)))
+        return _Point(theta, scores, curvature, residual, self.objective(theta, scores), criterion)
+
+    def search_line(self, point: _Point, step: _Step) -> float:
         """Halve the step until the objective falls; on a parabola the full step does."""
         for share in 0.5 ** np.arange(30):
-            if self.objective(theta + share * inner.step, scores + share * inner.score_step) < objective:
+            if (
+                self.objective(point.theta + share * step.theta, point.scores + share * step.scores)
+                < point.objective
+            ):
                 return float(share)
         return 0.0
 
 
-@dataclass(frozen=True)
-class _Inner:
-    step: np.ndarray
-    score_step: np.ndarray
-    n_iter: int
-    stopped: bool
-
-
 def _conjugate_gradients(
-    problem: _Problem,
-    curvature: np.ndarray,
-    residual: np.ndarray,
-    target_norm: np.ndarray,
-    max_iter: int,
-    watch: tuple[np.ndarray, Callback | None],
-) -> _Inner:
-    """Newton step for a fixed curvature, all columns side by side; converged columns stand still."""
+    problem: _Problem, point: _Point, target_norm: np.ndarray, max_iter: int, callback: Callback | None
+) -> _Step:
+    """Newton step from a point, all columns side by side; converged columns stand still."""
     space, base = problem.space, problem.space.base
-    start_scores, callback = watch
-    step, score_step = np.zeros_like(residual), np.zeros_like(start_scores)
-    residual_scores = space.scores(residual)
-    direction, direction_scores = residual, residual_scores
-    energy = base.inner(residual, residual, residual_scores)
+    step, step_scores = np.zeros_like(point.theta), np.zeros_like(point.scores)
     n_iter, stopped = 0, False
     try:
+        residual, residual_scores = point.residual, space.scores(point.residual)
+        direction, direction_scores = residual, residual_scores
+        energy = base.inner(residual, residual, residual_scores)
         while n_iter < max_iter and not stopped:
             n_iter += 1
-            image = problem.hessian(curvature, direction, direction_scores)
+            image = problem.hessian(point.curvature, direction, direction_scores)
             length = _ratio(energy, base.inner(image, direction, direction_scores))
             step = step + length * direction
-            score_step = score_step + length * direction_scores
+            step_scores = step_scores + length * direction_scores
             residual = residual - length * image
             residual_scores = space.scores(residual)
             previous, energy = energy, base.inner(residual, residual, residual_scores)
             if np.all(energy <= target_norm**2):
                 break
-            stopped = callback is not None and callback(start_scores + score_step) is False
+            stopped = callback is not None and callback(point.scores + step_scores) is False
             momentum = _ratio(energy, previous)
             direction = residual + momentum * direction
             direction_scores = residual_scores + momentum * direction_scores
     except KeyboardInterrupt:
-        stopped, score_step = True, space.scores(step)  # the two may be one update apart
-    return _Inner(step, score_step, n_iter, stopped)
+        stopped, step_scores = True, space.scores(step)  # the two may be one update apart
+    return _Step(step, step_scores, n_iter, stopped)
 
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:

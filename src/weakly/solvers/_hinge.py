@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
+
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import SVC
 
 from weakly.losses import LOSSES
@@ -46,7 +51,7 @@ def solve_hinge(
     >>> result.x.ravel().round(6).tolist()
     [0.25, -0.25]
     """
-    columns = [_hinge_column(space, y, weights, tol, max_iter) for y in targets.T]
+    columns = [_Column(space, y, weights, tol, max_iter).solve() for y in targets.T]
     gap = max(column.criterion[-1] for column in columns)
     return SolverResult(
         x=np.column_stack([column.x for column in columns]),
@@ -59,57 +64,61 @@ def solve_hinge(
     )
 
 
-def _hinge_column(
-    space: BaseSpace, y: np.ndarray, weights: np.ndarray, tol: float, max_iter: int
-) -> SolverResult:
-    everything = np.arange(len(y))
-    machine = _fit(space, everything, y, weights, tol, max_iter)
-    dual = np.zeros(len(y))
-    dual[machine.support_] = machine.dual_coef_.ravel() * (1 if machine.classes_[1] > 0 else -1)
-    theta = space.adjoint(dual.astype(space.dtype)[:, None])[:, 0]
-    scores, intercept = space.scores(theta), float(machine.intercept_[0])
-    penalty = float(space.inner(theta, theta, scores))
-    primal = float(weights @ LOSSES["hinge"].value(y, scores + intercept)) + penalty / 2
-    gap = primal - (float(np.abs(dual).sum()) - penalty / 2)
-    return SolverResult(
-        x=theta,
-        objective=np.array([primal]),
-        criterion=np.array([gap / (abs(primal) or 1.0)]),
-        n_iter=int(machine.n_iter_[0]),
-        status="converged" if machine.fit_status_ == 0 else "max_iter",
-        intercept=intercept,
-        held_out=_held_out(space, y, weights, tol, max_iter),
-    )
+@dataclass(frozen=True)
+class _Column:
+    """The problem of one column of signs."""
 
+    space: BaseSpace
+    y: np.ndarray
+    weights: np.ndarray
+    tol: float
+    max_iter: int
 
-def _fit(
-    space: BaseSpace, rows: np.ndarray, y: np.ndarray, weights: np.ndarray, tol: float, max_iter: int
-) -> SVC:
-    kernel = "linear" if isinstance(space, FeatureSpace) else "precomputed"
-    machine = SVC(kernel=kernel, C=1.0, tol=tol, max_iter=max_iter, cache_size=500)
-    return machine.fit(_design(space, rows, rows), y[rows], sample_weight=weights[rows])
+    def solve(self) -> SolverResult:
+        space, y, weights = self.space, self.y, self.weights
+        rows = np.flatnonzero(weights)
+        machine = self.fit(rows)
+        coefficients = machine.dual_coef_.toarray() if sp.issparse(machine.dual_coef_) else machine.dual_coef_
+        dual = np.zeros((len(y), 1), dtype=space.dtype)
+        dual[rows[machine.support_]] = coefficients.T
+        theta = space.adjoint(dual)[:, 0]
+        scores, intercept = space.scores(theta), float(machine.intercept_[0])
+        penalty = float(space.inner(theta, theta, scores))
+        primal = float(weights @ LOSSES["hinge"].value(y, scores + intercept)) + penalty / 2
+        gap = primal - (float(np.abs(dual).sum()) - penalty / 2)
+        return SolverResult(
+            x=theta,
+            objective=np.array([primal]),
+            criterion=np.array([gap / (abs(primal) or 1.0)]),
+            n_iter=int(machine.n_iter_[0]),
+            status="converged" if machine.fit_status_ == 0 else "max_iter",
+            intercept=intercept,
+            held_out=self.held_out(),
+        )
 
+    def fit(self, rows: np.ndarray) -> SVC:
+        """Run LIBSVM on some rows, all of positive weight: it drops the others and counts without them."""
+        kernel = "linear" if isinstance(self.space, FeatureSpace) else "precomputed"
+        machine = SVC(kernel=kernel, C=1.0, tol=self.tol, max_iter=self.max_iter, cache_size=500)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the status says it
+            return machine.fit(self.design(rows, rows), self.y[rows], sample_weight=self.weights[rows])
 
-def _design(space: BaseSpace, rows: np.ndarray, against: np.ndarray) -> np.ndarray:
-    """What LIBSVM reads: features of the rows, or their kernel with the rows fitted."""
-    if isinstance(space, FeatureSpace):
-        return space.features[rows]
-    return space.gram[np.ix_(rows, against)]  # type: ignore[attr-defined]
+    def design(self, rows: np.ndarray, against: np.ndarray) -> np.ndarray:
+        """What LIBSVM reads: features of the rows, or their kernel with the rows fitted."""
+        if isinstance(self.space, FeatureSpace):
+            return self.space.features[rows]
+        return self.space.gram[np.ix_(rows, against)]  # type: ignore[attr-defined]
 
-
-def _held_out(space: BaseSpace, y: np.ndarray, weights: np.ndarray, tol: float, max_iter: int) -> np.ndarray:
-    """Scores of rows by machines that did not see them; with one sign left a machine only says that sign."""
-    rarest = int(np.unique(y, return_counts=True)[1].min())
-    scores = np.empty_like(y)
-    if rarest < 2:
-        folds = [(np.delete(np.arange(len(y)), i), np.array([i])) for i in range(len(y))]
-    else:
-        folds = list(StratifiedKFold(min(_FOLDS, rarest)).split(y, y))
-    for rest, fold in folds:
-        if len(np.unique(y[rest])) < 2:
-            scores[fold] = y[rest[0]]
-        else:
-            scores[fold] = _fit(space, rest, y, weights, tol, max_iter).decision_function(
-                _design(space, fold, rest)
-            )
-    return scores
+    def held_out(self) -> np.ndarray:
+        """Scores of rows by machines that did not see them; with one sign left a machine says that sign."""
+        rarest = int(np.unique(self.y, return_counts=True)[1].min())
+        folds = StratifiedKFold(min(_FOLDS, rarest)) if rarest > 1 else KFold(min(_FOLDS, len(self.y)))
+        scores = np.empty_like(self.y)
+        for others, fold in folds.split(self.y, self.y):
+            rest = others[self.weights[others] > 0]
+            if len(np.unique(self.y[rest])) < 2:
+                scores[fold] = self.y[others[0]]
+            else:
+                scores[fold] = self.fit(rest).decision_function(self.design(fold, rest))
+        return scores

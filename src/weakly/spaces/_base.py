@@ -274,6 +274,8 @@ def _cholesky_plus_identity(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
 def _inverse_diagonal(cholesky: tuple[np.ndarray, bool]) -> np.ndarray:
     """Diagonal of ``(R R')^-1``: squared column norms of ``R^-1``."""
     root = cholesky[0]
+    if not root.size:  # LAPACK would complain
+        return np.empty(0, dtype=root.dtype)
     (invert,) = sla.lapack.get_lapack_funcs(("trtri",), (root,))
     inverse = np.tril(invert(root, lower=True)[0])
     return np.einsum("ij,ij->j", inverse, inverse)

@@ -126,7 +126,8 @@ def deform(base: BaseSpace, laplacian: sp.csr_array, *, ambient: float, graph: f
         raise ValueError(
             f"laplacian has shape {laplacian.shape} for {base.n_rows} rows: it must be square and match."
         )
-    return DeformedSpace(base, laplacian, ambient, graph)
+    # Plain floats leave float32 arrays what they are; NumPy's do not.
+    return DeformedSpace(base, laplacian, float(ambient), float(graph))
 
 
 @dataclass(frozen=True, eq=False)
