@@ -393,3 +393,8 @@ def test_bad_radius_is_named(radius):
 def test_unknown_laplacian_is_named():
     with pytest.raises(ValueError, match=r"laplacian is 'signless'.*symmetric"):
         affinity_graph(np.zeros((2, 2))).laplacian("signless")
+
+
+def test_laplacian_of_a_graph_of_integers():
+    triangle = Graph(sp.csr_array(np.ones((3, 3), dtype=int) - np.eye(3, dtype=int)))
+    np.testing.assert_allclose(triangle.laplacian().toarray(), 1.5 * np.eye(3) - 0.5)

@@ -145,7 +145,7 @@ def test_rows_that_are_one_point_have_kernel_one(rule, n_features, n_rows):
         ({"kernel": "chi2", "X": X - 0.5}, "chi2.*negative"),
         ({"kernel": "chi2", "X": sp.csr_array(X)}, "chi2.*dense"),
         ({"kernel": "precomputed"}, r"precomputed.*square.*\(30, 4\)"),
-        ({"kernel": "precomputed", "X": sp.eye_array(3, format="csr")}, "precomputed.*square"),
+        ({"kernel": "precomputed", "X": sp.eye_array(3, format="csr")}, "precomputed.*dense"),
         ({"kernel": "precomputed", "X": np.triu(np.ones((3, 3)))}, "precomputed.*symmetric"),
     ],
 )
@@ -164,3 +164,10 @@ def test_rounding_is_no_asymmetry():
 def test_callable_with_a_wrong_shape(function):
     with pytest.raises(ValueError, match=r"kernel returned an array of shape .* 30 and 7 rows"):
         resolve_kernel(function, X)(X, Y)
+
+
+@pytest.mark.parametrize("rule", ["median", "mean-distance", "scale"])
+def test_gamma_does_not_depend_on_the_origin(rule):
+    rows = np.random.default_rng(0).normal(size=(50, 3)) * 6
+    here, far = (resolve_kernel("rbf", X, gamma=rule).gamma for X in (rows, rows + 1e8))
+    assert far == pytest.approx(here, rel=1e-5)

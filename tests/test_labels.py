@@ -347,3 +347,8 @@ class TestAwkwardContainers:
     def test_mask_labels_checks_keep(self, keep):
         with pytest.raises(ValueError, match="keep"):
             mask_labels([1, 2], keep)
+
+
+def test_mask_labels_leaves_missing_labels_hidden():
+    assert mask_labels(["a", None, "b"], [0, 1, 2]).tolist() == ["a", None, "b"]
+    assert mask_labels(pd.Series([1, None, 2], dtype="Int64"), [0, 1, 2]).tolist() == [1, -1, 2]

@@ -63,12 +63,12 @@ def test_error_says_size_limit_and_what_to_set(limit):
 def test_progress_tells_stages_and_steps_on_standard_error(capsys):
     progress = Progress("LaplacianSVC", verbose=1)
     with progress.stage("graph"):
-        progress.step(3, "4 decisions changed")
+        progress.count()
     out, err = capsys.readouterr()
     assert out == ""
     started, step, ended = err.split("\r")
     assert "[LaplacianSVC] graph ..." in started
-    assert "iteration 3: 4 decisions changed" in step
+    assert "[LaplacianSVC] iteration 1 " in step
     assert ended.startswith("[LaplacianSVC] graph: 0.0")
     assert ended.endswith("\n")
 
@@ -76,5 +76,5 @@ def test_progress_tells_stages_and_steps_on_standard_error(capsys):
 def test_progress_is_silent_unless_asked(capsys):
     progress = Progress("LaplacianSVC", verbose=0)
     with progress.stage("graph"):
-        progress.step(1, "nothing")
+        progress.count()
     assert capsys.readouterr() == ("", "")

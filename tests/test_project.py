@@ -20,7 +20,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # What each part may import of the others. Roles inside, topics outside: arrows point inwards only.
 BASE = {"_compat", "_memory", "_labels", "_progress", "_calibration"}
-ROLES = {"kernels", "graphs", "losses", "spaces", "regularizers"}
+ROLES = {"kernels", "graphs", "losses", "spaces"}
 ALLOWED = {
     **{name: {"_compat", "_memory", "kernels"} for name in ROLES},
     **{name: {"_compat"} for name in BASE},
@@ -58,7 +58,7 @@ def test_imports_point_one_way(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_modules_fit_a_sitting(path):
-    assert len(path.read_text().splitlines()) <= 420
+    assert len(path.read_text().splitlines()) <= 420  # about 400
 
 
 def test_private_names_of_scikit_learn_stay_in_one_file():
@@ -90,26 +90,42 @@ def public_objects():
             yield f"{thing.__module__}.{name}"
 
 
-# Left out: extended summaries, See Also and its descriptions, which short functions do not need.
-PASSED_OVER = {"ES01", "SA01", "SA04", "GL08", "EX01", "RT03", "PR01"}
+# Left out: extended summaries, See Also and examples, which short functions do not need.
+PASSED_OVER = {"ES01", "SA01", "SA04", "EX01"}
+PROTOCOLS = {"weakly.spaces._base.Space", "weakly.spaces._base.BaseSpace"}
 
 
-@pytest.mark.parametrize("name", sorted(set(public_objects())))
+def documented():
+    """Public functions and classes, and the public methods of estimators."""
+    for name in sorted(set(public_objects()) - PROTOCOLS):
+        yield name
+        module, _, member = name.rpartition(".")
+        thing = getattr(importlib.import_module(module), member)
+        if hasattr(thing, "fit"):
+            own = [
+                key for key in dir(thing) if key in ("fit", "predict", "predict_proba", "decision_function")
+            ]
+            yield from (f"{name}.{key}" for key in own)
+
+
+@pytest.mark.parametrize("name", list(documented()))
 def test_docstrings_follow_numpydoc(name):
     errors = [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in PASSED_OVER]
     assert not errors
 
 
-@pytest.mark.parametrize("name", sorted(set(public_objects())))
+# Records that are shown by the function that makes them.
+SHOWN_ELSEWHERE = {
+    "Callback", "Cell", "Comparison", "LabelDraw", "NormalEquations", "Outcome", "Paper", "Restriction",
+    "Store", "Summary", "Table",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(set(public_objects()) - PROTOCOLS))
 def test_public_names_have_an_example(name):
     module, _, member = name.rpartition(".")
-    thing = getattr(importlib.import_module(module), member)
-    is_record = (
-        inspect.isclass(thing) and not hasattr(thing, "fit") and "Examples" not in (thing.__doc__ or "")
-    )
-    if is_record:  # a record or protocol is shown by the function that makes it
-        return
-    assert ">>>" in inspect.getdoc(thing)
+    if member not in SHOWN_ELSEWHERE:
+        assert ">>>" in inspect.getdoc(getattr(importlib.import_module(module), member))
 
 
 def test_tools_are_pinned_once():

@@ -48,19 +48,16 @@ class Moments:
         Factors.
     offset : ndarray of shape (n_columns,)
         Added after scaling.
-    target : ndarray of shape (n_columns,)
-        Mean of the mapped columns: the decision where nothing is known but the shares of the classes.
     """
 
     scale: np.ndarray
     offset: np.ndarray
-    target: np.ndarray
 
     @classmethod
     def identity(cls, scores: np.ndarray) -> Moments:
-        """Leave scores as they are, 0 where nothing is known."""
+        """Leave scores as they are."""
         zeros = np.zeros(scores.shape[1], dtype=scores.dtype)
-        return cls(zeros + 1, zeros, zeros)
+        return cls(zeros + 1, zeros)
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Normalise scores of any rows."""
@@ -96,8 +93,7 @@ def match_moments(scores: np.ndarray, prior: np.ndarray) -> Moments:
     informative = spread > 1e-10 * np.abs(scores).max(axis=0, initial=1e-300)
     scale = np.where(informative, 2 * np.sqrt(share * (1 - share)) / np.where(informative, spread, 1), 1)
     offset = np.where(informative, 2 * share - 1 - scale * mean, 0)
-    target = np.where(informative, 2 * share - 1, scores[0])
-    return Moments(scale.astype(scores.dtype), offset.astype(scores.dtype), target.astype(scores.dtype))
+    return Moments(scale.astype(scores.dtype), offset.astype(scores.dtype))
 
 
 def fit_temperature(decisions: np.ndarray, codes: np.ndarray) -> float:
@@ -154,6 +150,25 @@ def probabilities(decisions: np.ndarray, temperature: float) -> np.ndarray:
         Rows sum to 1; the largest entry is the predicted class.
     """
     return softmax(temperature * _two_columns(decisions), axis=1)
+
+
+def decisions_of(prior: np.ndarray, temperature: float) -> np.ndarray:
+    """Decisions whose probabilities are given: the inverse of :func:`probabilities`.
+
+    Parameters
+    ----------
+    prior : ndarray of shape (n_classes,)
+        Probabilities.
+    temperature : float
+        Factor on the decisions.
+
+    Returns
+    -------
+    ndarray of shape (n_columns,)
+        A single column for two classes.
+    """
+    logits = np.log(prior) / temperature
+    return (logits[1:] - logits[:1]) / 2 if len(prior) == 2 else logits
 
 
 def _two_columns(decisions: np.ndarray) -> np.ndarray:

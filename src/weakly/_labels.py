@@ -3,11 +3,10 @@
 ===========================  =====================================================
 type of ``y``                a row is unlabelled when its entry is
 ===========================  =====================================================
-integers                     ``-1``
+integers                     ``-1`` (in a pandas column also missing)
 floats                       ``NaN``
 strings and other objects    ``None`` (``NaN`` and ``pandas.NA`` too)
-booleans                     never
-pandas column of any type    missing
+booleans                     never (in a pandas column missing)
 ===========================  =====================================================
 
 The rule reads the type, never the values. A parameter ``unlabeled`` overrides it: a value marks the rows
@@ -275,12 +274,13 @@ def mask_labels(y: Any, keep: Any) -> np.ndarray:
     >>> mask_labels(["a", "b", "a"], [0, 1]).tolist()
     ['a', 'b', None]
     """
-    values = _read_column(y).values
-    hidden = np.ones(len(values), dtype=bool)
+    column = _read_column(y)
+    values, hidden = column.values, np.ones(len(column.values), dtype=bool)
     try:
         hidden[keep] = False
     except IndexError as error:
         raise ValueError(f"keep does not fit the {len(values)} rows of y: {error}.") from None
+    hidden |= column.missing
     if values.dtype.kind in "iu":
         if (values == -1).any():
             raise ValueError(

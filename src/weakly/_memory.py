@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def memory_limit() -> int:
     return n_bytes
 
 
-def dense_bytes(*shape: int, dtype: np.dtype, copies: int = 1) -> int:
+def dense_bytes(*shape: int, dtype: Any = np.float64, copies: int = 1) -> int:
     """Bytes that ``copies`` dense arrays of this shape take."""
     return copies * int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
 

@@ -28,6 +28,7 @@ class Progress:
     def __init__(self, title: str, verbose: int) -> None:
         self.title = title
         self.verbose = verbose
+        self.n_iter = 0
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -37,9 +38,10 @@ class Progress:
         yield
         self._say(f"{name}: {time.perf_counter() - start:.2f} s")
 
-    def step(self, count: int, text: str) -> None:
-        """Overwrite the current line with the state of an iteration."""
-        self._say(f"iteration {count}: {text}", end="\r")
+    def count(self, *state: object) -> None:
+        """Count an iteration; a callback that looks at nothing and stops nothing."""
+        self.n_iter += 1
+        self._say(f"iteration {self.n_iter}", end="\r")
 
     def _say(self, text: str, end: str = "\n") -> None:
         if self.verbose:

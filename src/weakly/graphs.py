@@ -87,7 +87,7 @@ class Graph:
         """
         if kind not in LAPLACIANS:
             raise ValueError(f"laplacian is {kind!r}: use one of {', '.join(LAPLACIANS)}.")
-        degrees, dtype = self.degrees, self.affinity.dtype
+        degrees, dtype = self.degrees, np.result_type(self.affinity.dtype, np.float32)
         if kind == "unnormalized":
             return (sp.diags_array(degrees) - self.affinity).tocsr().astype(dtype)
         connected = degrees > 0
@@ -379,11 +379,16 @@ def _edge_weights(
             raise ValueError(f"bandwidth is {bandwidth}: it must be a positive number.")
         positive = distances[distances > 0]
         width = bandwidth or (np.median(positive) if len(positive) else 1.0)
-        return np.exp(-(distances**2) / (2 * width**2))
+        return _decay(distances**2 / (2 * width**2))
     # A row all of whose neighbours are duplicates has scale 0: the median scale stands in.
     positive = local_scale[local_scale > 0]
     scale = np.where(local_scale > 0, local_scale, np.median(positive) if len(positive) else 1.0)
-    return np.exp(-(distances**2) / (scale[sources] * scale[targets]))
+    return _decay(distances**2 / (scale[sources] * scale[targets]))
+
+
+def _decay(exponents: np.ndarray) -> np.ndarray:
+    """``exp(-x)``, but never 0: a far neighbour stays a neighbour, and the graph as connected as it was."""
+    return np.maximum(np.exp(-exponents), np.finfo(np.float32).eps)
 
 
 def _assemble(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import pairwise
+from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
 
 __all__ = ["Kernel", "resolve_kernel"]
@@ -81,12 +82,15 @@ class Kernel:
 
     def _call_function(self, X: Any, Y: Any) -> np.ndarray:
         assert self.function is not None
-        gram = np.asarray(self.function(X, Y))
+        gram: Any = self.function(X, Y)
+        gram = np.asarray(gram.toarray() if sp.issparse(gram) else gram, dtype=X.dtype)
         if gram.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
                 f"kernel returned an array of shape {gram.shape} for {X.shape[0]} and {Y.shape[0]} rows: "
                 "a callable kernel takes two matrices and returns the Gram matrix of their rows."
             )
+        if not np.isfinite(gram).all():
+            raise ValueError("kernel returned NaN or infinity: a callable kernel must be finite on all rows.")
         return gram
 
 
@@ -127,6 +131,7 @@ def resolve_kernel(
     >>> resolve_kernel("rbf", np.array([[0.0], [2.0]]), gamma="median").gamma
     0.5
     """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     if callable(kernel):
         return Kernel("callable", function=kernel)
     if kernel not in _NAMES:
@@ -169,6 +174,8 @@ def _sampled_squared_distances(X: Any) -> np.ndarray:
     """Squared distances between evenly spaced rows: the same for every seed and machine."""
     rows = np.unique(np.linspace(0, X.shape[0] - 1, _SAMPLE).astype(int))
     sample = X[rows].astype(np.float64)
+    if not sp.issparse(sample):
+        sample -= sample.mean(axis=0)  # far from the origin differences would drown in rounding
     squared = pairwise.euclidean_distances(sample, squared=True)
     norms = row_norms(sample, squared=True)
     squared[squared <= 1e-13 * np.add.outer(norms, norms)] = 0  # duplicates, but for rounding
@@ -176,7 +183,9 @@ def _sampled_squared_distances(X: Any) -> np.ndarray:
 
 
 def _check_gram(gram: Any) -> None:
-    if sp.issparse(gram) or gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
+    if sp.issparse(gram):
+        raise ValueError('kernel="precomputed" needs a dense X: convert the Gram matrix with X.toarray().')
+    if gram.shape[0] != gram.shape[1]:
         raise ValueError(
             f'kernel="precomputed" needs the square Gram matrix of the training rows as X, not {gram.shape}.'
         )

@@ -39,6 +39,8 @@ BAD = {
     "negative graph_penalty": (ROWS, LABELS, {"graph_penalty": -0.1}, "graph_penalty"),
     "NaN graph_penalty": (ROWS, LABELS, {"graph_penalty": np.nan}, "graph_penalty"),
     "unknown kernel": (ROWS, LABELS, {"kernel": "gauss"}, "kernel"),
+    "NaN from a callable kernel": (ROWS, LABELS, {"kernel": lambda A, B: A @ B.T * np.nan}, "returned NaN"),
+    "sparse precomputed kernel": (sp.csr_array(ROWS @ ROWS.T), LABELS, {"kernel": "precomputed"}, "dense"),
     "negative gamma": (ROWS, LABELS, {"gamma": -1.0}, "gamma"),
     "kernel not square": (ROWS, LABELS, {"kernel": "precomputed"}, "square Gram matrix"),
     "kernel not symmetric": (rng.normal(size=(20, 20)), LABELS, {"kernel": "precomputed"}, "symmetric"),
@@ -172,6 +174,18 @@ class TestAwkwardInput:
         expected = clone(estimator).fit(ROWS, LABELS)
         np.testing.assert_allclose(model.label_distributions_, expected.label_distributions_, atol=1e-6)
         np.testing.assert_array_equal(X.indices, before)  # the caller's matrix is left alone
+
+    def test_callable_kernel_of_integers_or_sparse_products(self, estimator):
+        counts = np.random.default_rng(0).integers(0, 5, size=(20, 6))
+        for kernel in (lambda A, B: (A @ B.T).astype(int), lambda A, B: sp.csr_array(A) @ sp.csr_array(B).T):
+            model = assert_works(clone(estimator).set_params(kernel=kernel), counts, LABELS)
+            linear = clone(estimator).set_params(kernel="linear").fit(counts, LABELS)
+            np.testing.assert_allclose(model.label_distributions_, linear.label_distributions_, atol=1e-5)
+
+    def test_outlier_far_from_a_tight_cluster_stays_in_the_graph(self, estimator):
+        X = np.vstack([0.01 * ROWS, [[50.0, 50.0, 50.0]]])
+        model = assert_works(estimator, X, np.append(LABELS, -1))
+        assert (model.graph_.degrees > 0).all()
 
     def test_real_class_minus_one(self, estimator):
         y = np.where(LABELS < 0, 99, 2 * LABELS - 1)

@@ -12,22 +12,34 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from weakly._calibration import Moments, fit_temperature, match_moments, prior_temperature, probabilities
+from weakly._calibration import (
+    Moments,
+    decisions_of,
+    fit_temperature,
+    match_moments,
+    prior_temperature,
+    probabilities,
+)
 from weakly._compat import Interval, StrOptions, check_params, check_sample_weight
 from weakly._labels import encode_labels
-from weakly._memory import dense_bytes, fits
+from weakly._memory import dense_bytes, fits, require_fit
 from weakly._progress import Progress
 from weakly.graphs import WEIGHTS, Graph, affinity_graph, neighbor_graph
 from weakly.kernels import resolve_kernel
-from weakly.solvers import solve_conjugate
-from weakly.spaces import build_space, deform, restrict
+from weakly.solvers import solve_conjugate, solve_restricted
+from weakly.spaces import build_space, deform
 
-# Parameters that a change of does not touch the space.
+# Parameters whose change leaves the space as it is.
 _LABEL_PARAMS = {
     "class_mass_normalization", "early_stopping", "loss", "max_iter", "solver", "tol", "unlabeled", "verbose",
     "warm_start",
 }  # fmt: skip
 _PATIENCE = 20  # iterations without a changed decision that end an early-stopped solve
+_REMEDIES = {
+    "max_iter": "raise max_iter (now {max_iter}) or tol (now {tol:.2g})",
+    "stalled": "rounding leaves nothing to gain; raise ambient_penalty, or tol (now {tol:.2g})",
+}
+_CG_REMEDY = "use the squared hinge or the squared loss with solver='cg', or approximation='nystroem'"
 
 
 class LaplacianModel(BaseEstimator):
@@ -57,7 +69,10 @@ class LaplacianModel(BaseEstimator):
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
-    _loss = "squared"
+
+    @property
+    def _loss_name(self):
+        return "squared"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -91,8 +106,10 @@ class LaplacianModel(BaseEstimator):
     def _deformed_space(self, X, progress):
         """Stage 3: the geometry, which sees no label; kept for the next fit with ``warm_start``."""
         key = self._geometry_key(X) if self.warm_start else None
-        if key is not None and getattr(self, "_warm", (None,))[0] == key:
-            return self._warm[1]
+        if key is not None and getattr(self, "_warm", None) is not None and self._warm[0] == key:
+            self.kernel_, self.graph_, space = self._warm[1]
+            return space
+        X = X.copy() if self.warm_start else X  # what is kept must not change with the caller's rows
         self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         with progress.stage("graph"):
             self.graph_ = self._build_graph(X)
@@ -108,15 +125,15 @@ class LaplacianModel(BaseEstimator):
         empty = sp.csr_array((n_rows, n_rows), dtype=X.dtype)
         laplacian = empty if self.graph_ is None else self.graph_.laplacian(self.laplacian).astype(X.dtype)
         space = deform(base, laplacian, ambient=self.ambient_penalty, graph=self.graph_penalty)
-        if key is not None:
-            self._warm = (key, space)
+        self._warm = (key, (self.kernel_, self.graph_, space)) if self.warm_start else None
         return space
 
     def _geometry_key(self, X):
         """Content of the rows and value of every parameter that shapes the space."""
         settings = {k: v for k, v in self.get_params(deep=False).items() if k not in _LABEL_PARAMS}
-        graph = settings.pop("graph")
-        return joblib.hash([X, settings]), graph if isinstance(graph, str) else id(graph)
+        settings["graph"] = getattr(self.graph, "affinity", self.graph)
+        function = settings.pop("kernel") if callable(self.kernel) else None  # compared as it is: no hash
+        return joblib.hash([X, settings]), function
 
     def _build_graph(self, X):
         if self.graph_penalty == 0:
@@ -138,47 +155,45 @@ class LaplacianModel(BaseEstimator):
 
     def _solve(self, space, rows, targets, weights, progress):
         """Stage 4: the problem on the labelled rows, or on all rows where no factorisation fits."""
-        if self._is_direct(space):
-            with progress.stage("factor"):
-                restriction = restrict(space, rows)
+        settings = {"loss": self._loss_name, "tol": self.tol, "max_iter": self.max_iter}
+        if self._is_direct(space, len(rows)):
             with progress.stage("solve"):
-                result = self._solve_restricted(restriction.space, targets, weights)
-            theta = restriction.lift(result.x)
+                result = solve_restricted(space, rows, targets, weights, **settings)
         else:
-            result = solve_conjugate(
-                space,
-                rows,
-                targets,
-                weights,
-                loss=self._loss,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                callback=_Watch(progress, self.early_stopping),
-            )
-            theta = result.x
-        if result.status in ("max_iter", "stalled"):
+            patience = _PATIENCE if self.early_stopping else None
+            with progress.stage("iterate"):
+                result = solve_conjugate(
+                    space, rows, targets, weights, patience=patience, callback=progress.count, **settings
+                )
+        if result.status in _REMEDIES:
+            remedy = _REMEDIES[result.status].format(max_iter=self.max_iter, tol=self.tol)
             warnings.warn(
-                f"{type(self).__name__} ended as '{result.status}' at criterion {result.criterion[-1]:.2g}: "
-                f"raise max_iter (now {self.max_iter}) or tol (now {self.tol:.2g}).",
+                f"{type(self).__name__} ended at criterion {result.criterion[-1]:.2g}: {remedy}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         self.result_ = result
         self.n_iter_ = result.n_iter
-        return theta
+        return result.x
 
-    def _is_direct(self, space):
-        if self.solver != "auto":
-            return self.solver != "cg"
-        # A kernel's factor was counted when its Gram matrix was; wide features may be too many to factor.
-        is_kernel = space.n_params == space.n_rows
-        return is_kernel or fits(dense_bytes(space.n_params, space.n_params, dtype=space.dtype))
+    def _is_direct(self, space, n_labeled):
+        # The factor, and the representers of the labelled rows with their Gram matrix and its own factor.
+        n_params, n_kept = space.n_params, min(n_labeled, space.n_params)
+        n_bytes = (
+            dense_bytes(n_params, n_params)
+            + dense_bytes(n_params, n_kept)
+            + dense_bytes(n_kept, n_kept, copies=2)
+        )
+        if self._loss_name == "hinge" or self.solver not in ("auto", "cg"):
+            require_fit(n_bytes, "the direct solver", _CG_REMEDY)
+            return True
+        return self.solver == "auto" and fits(n_bytes)
 
     def _score(self, X):
         """Values of the published function on new rows."""
-        check_is_fitted(self)
+        check_is_fitted(self, "_function")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return self._function(X)
+        return self._function(X).astype(X.dtype, copy=False)
 
     def _warn_of_unreached(self, labeled):
         """Say once how many rows no label reaches along the graph."""
@@ -224,11 +239,11 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
         progress = Progress(type(self).__name__, self.verbose)
         space = self._deformed_space(X, progress)
         self._warn_of_unreached(labels.labeled)
-        targets = labels.targets(X.dtype)
+        targets = labels.targets()
         theta = self._solve(space, labels.labeled, targets, weights[labels.labeled], progress)
         self.classes_ = labels.classes
         self.class_prior_ = prior
-        self._publish(space, theta, labels)
+        self._publish(space, theta, labels, X.dtype)
         return self
 
     def _class_prior(self, labels):
@@ -242,16 +257,17 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
             )
         return prior / prior.sum()
 
-    def _publish(self, space, theta, labels):
+    def _publish(self, space, theta, labels, dtype):
         """Stage 5: fix the map from scores to decisions and its temperature on the training rows."""
         density = space.base.adjoint(np.ones((space.n_rows, 1), dtype=space.dtype))
         self._function = space.function(np.hstack([theta, density]))
-        self._lowest_density = (
-            float(space.scores(density).min()) if self.kernel_.vanishes_far_away else -np.inf
+        vanishes = self.kernel_.vanishes_far_away
+        self._lowest_density = float(space.scores(density).min()) if vanishes else 0.0
+        scores = (space.scores(theta) + self.result_.intercept).astype(dtype)
+        leaves_scores = np.ndim(self.class_mass_normalization) == 0 and not self.class_mass_normalization
+        self._moments = (
+            Moments.identity(scores) if leaves_scores else match_moments(scores, self.class_prior_)
         )
-        scores = space.scores(theta) + self.result_.intercept
-        normalizes = self.class_mass_normalization is not False
-        self._moments = match_moments(scores, self.class_prior_) if normalizes else Moments.identity(scores)
         held_out = self.result_.held_out
         self.temperature_ = (
             prior_temperature(labels.n_classes)
@@ -269,12 +285,14 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
         has fallen to 0 and the scores say nothing.
         """
         columns = self._score(X)
-        scores, density = columns[:, :-1] + self.result_.intercept, columns[:, -1:]
+        intercept = np.asarray(self.result_.intercept, dtype=columns.dtype)
+        scores, density = columns[:, :-1] + intercept, columns[:, -1:]
         decisions = self._moments(scores)
         if not self._lowest_density > 0:
             return decisions
         reach = np.clip(density / self._lowest_density, 0, 1)
-        return reach * decisions + (1 - reach) * self._moments.target
+        alone = decisions_of(self.class_prior_, self.temperature_).astype(columns.dtype)
+        return reach * decisions + (1 - reach) * alone
 
     def _labels_of(self, decisions):
         codes = (decisions[:, 0] > 0).astype(int) if decisions.shape[1] == 1 else decisions.argmax(axis=1)
@@ -328,24 +346,3 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
             Rows sum to 1; the largest entry is the predicted class.
         """
         return probabilities(self._decisions(X), self.temperature_)
-
-
-class _Watch:
-    """Callback of the iterative solver: progress, and a stop once decisions have settled."""
-
-    def __init__(self, progress, early_stopping):
-        self.progress = progress
-        self.early_stopping = early_stopping
-        self.n_calls = 0
-        self.n_settled = 0
-        self.decisions = None
-
-    def __call__(self, scores):
-        self.n_calls += 1
-        centred = scores - scores.mean(axis=0)
-        decisions = centred[:, 0] > 0 if scores.shape[1] == 1 else centred.argmax(axis=1)
-        changed = len(scores) if self.decisions is None else int((decisions != self.decisions).sum())
-        self.decisions = decisions
-        self.n_settled = 0 if changed else self.n_settled + 1
-        self.progress.step(self.n_calls, f"{changed} decisions changed")
-        return not (self.early_stopping and self.n_settled >= _PATIENCE)

@@ -7,7 +7,6 @@ from weakly._compat import StrOptions, check_sample_weight
 from weakly._labels import find_unlabeled
 from weakly._progress import Progress
 from weakly.manifold._base import LaplacianClassifierBase, LaplacianModel
-from weakly.solvers import solve_ridge
 
 
 class LaplacianRLSClassifier(LaplacianClassifierBase):
@@ -24,7 +23,8 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
     ambient_penalty : float, default=1e-3
         Weight ``a`` of the norm of the function.
     graph_penalty : float, default=0.1
-        Weight ``g`` of the graph; 0 ignores it, and unlabelled rows with it.
+        Weight ``g`` of the graph. With 0 there is none, and unlabelled rows only set ``gamma`` and the
+        level of the scores.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
         A callable takes two matrices and returns the Gram matrix of their rows.
     gamma : float or {"median", "scale", "mean-distance"}, default="median"
@@ -51,8 +51,8 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
     n_components : int, default=1000
         Features of an approximation.
     solver : {"auto", "cholesky", "cg"}, default="auto"
-        Factorise, or iterate without a factorisation. "auto" is the former unless its
-        matrix would pass the memory limit.
+        Factorise, or iterate without a factorisation. "auto" is the former unless its matrices would pass
+        the memory limit.
     tol : float, default=1e-6
         Relative norm of the gradient at which "cg" stops.
     max_iter : int, default=1000
@@ -65,7 +65,7 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
         a class.
     warm_start : bool, default=False
         Keep the graph, the space and its factorisation, and use them again when ``fit`` is called on the
-        same rows with other labels.
+        same rows with other labels. (A RandomState instance as ``random_state`` counts as a change.)
     verbose : int, default=0
         1 shows stages and iterations.
     random_state : int, RandomState or None, default=None
@@ -76,7 +76,8 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     class_prior_ : ndarray of shape (n_classes,)
-        Shares of the classes that the normalisation uses.
+        Shares of the classes that the normalisation uses: those given, or those of the labels, each
+        counted once whatever its weight.
     transduction_ : ndarray of shape (n_samples,)
         Predicted labels of all training rows.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
@@ -178,9 +179,6 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _solve_restricted(self, space, targets, weights):
-        return solve_ridge(space, targets, weights)
-
 
 class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
     """Regression with a penalty on differences between neighbours.
@@ -196,7 +194,8 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
     ambient_penalty : float, default=1e-3
         Weight ``a`` of the norm of the function.
     graph_penalty : float, default=0.1
-        Weight ``g`` of the graph; 0 ignores it, and unlabelled rows with it.
+        Weight ``g`` of the graph. With 0 there is none, and unlabelled rows only set ``gamma`` and the
+        level of the scores.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
         A callable takes two matrices and returns the Gram matrix of their rows.
     gamma : float or {"median", "scale", "mean-distance"}, default="median"
@@ -220,8 +219,8 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
     n_components : int, default=1000
         Features of an approximation.
     solver : {"auto", "cholesky", "cg"}, default="auto"
-        Factorise, or iterate without a factorisation. "auto" is the former unless its
-        matrix would pass the memory limit.
+        Factorise, or iterate without a factorisation. "auto" is the former unless its matrices would pass
+        the memory limit.
     tol : float, default=1e-6
         Relative norm of the gradient at which "cg" stops.
     max_iter : int, default=1000
@@ -230,7 +229,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
         Number that marks unlabelled rows. Missing entries (``NaN``, ``None``) always do.
     warm_start : bool, default=False
         Keep the graph, the space and its factorisation, and use them again when ``fit`` is called on the
-        same rows with other labels.
+        same rows with other labels. (A RandomState instance as ``random_state`` counts as a change.)
     verbose : int, default=0
         1 shows stages and iterations.
     random_state : int, RandomState or None, default=None
@@ -350,16 +349,15 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
             raise ValueError(
                 "y has no labelled row: give the target of at least one row, NaN for the others."
             )
-        known = _as_numbers(values[labeled], X.dtype)
+        known = _as_numbers(values[labeled])
         weights = weights[labeled]
         progress = Progress(type(self).__name__, self.verbose)
         space = self._deformed_space(X, progress)
         self._warn_of_unreached(labeled)
         self.intercept_ = float(np.average(known, weights=weights))
-        targets = (known - known.dtype.type(self.intercept_))[:, None]
-        theta = self._solve(space, labeled, targets, weights, progress)
+        theta = self._solve(space, labeled, known[:, None] - self.intercept_, weights, progress)
         self._function = space.function(theta)
-        self.transduction_ = space.scores(theta)[:, 0] + theta.dtype.type(self.intercept_)
+        self.transduction_ = (space.scores(theta)[:, 0] + self.intercept_).astype(X.dtype)
         return self
 
     def predict(self, X):
@@ -375,16 +373,12 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
         ndarray of shape (n_samples,)
             Targets.
         """
-        scores = self._score(X)[:, 0]
-        return scores + scores.dtype.type(self.intercept_)
-
-    def _solve_restricted(self, space, targets, weights):
-        return solve_ridge(space, targets, weights)
+        return self._score(X)[:, 0] + self.intercept_
 
 
-def _as_numbers(known, dtype):
+def _as_numbers(known):
     try:
-        known = known.astype(dtype)
+        known = known.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"y must hold numbers: {error}.") from None
     if not np.isfinite(known).all():

@@ -2,7 +2,6 @@
 
 from weakly._compat import StrOptions
 from weakly.manifold._base import LaplacianClassifierBase
-from weakly.solvers import solve_hinge, solve_newton
 
 
 class LaplacianSVC(LaplacianClassifierBase):
@@ -22,7 +21,8 @@ class LaplacianSVC(LaplacianClassifierBase):
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         "hinge" is solved in the dual by LIBSVM and has an intercept.
     graph_penalty : float, default=0.1
-        Weight ``g`` of the graph; 0 ignores it, and unlabelled rows with it.
+        Weight ``g`` of the graph. With 0 there is none, and unlabelled rows only set ``gamma`` and the
+        level of the scores.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
         A callable takes two matrices and returns the Gram matrix of their rows.
     gamma : float or {"median", "scale", "mean-distance"}, default="median"
@@ -49,10 +49,10 @@ class LaplacianSVC(LaplacianClassifierBase):
     n_components : int, default=1000
         Features of an approximation.
     solver : {"auto", "newton", "cg"}, default="auto"
-        Newton on a factorised problem, or iterations without a factorisation. "auto" is the former unless its
-        matrix would pass the memory limit.
+        For the squared hinge: Newton on a factorised problem, or iterations without a factorisation. "auto"
+        is the former unless its matrices would pass the memory limit. The hinge always goes to LIBSVM.
     tol : float, default=1e-6
-        Relative norm of the gradient at which "newton" and "cg" stop.
+        Relative norm of the gradient at which "newton" and "cg" stop; LIBSVM's own tolerance.
     max_iter : int, default=1000
         Most iterations of "newton" and "cg"; LIBSVM may take a thousand times as many.
     early_stopping : bool, default=True
@@ -63,7 +63,7 @@ class LaplacianSVC(LaplacianClassifierBase):
         a class.
     warm_start : bool, default=False
         Keep the graph, the space and its factorisation, and use them again when ``fit`` is called on the
-        same rows with other labels.
+        same rows with other labels. (A RandomState instance as ``random_state`` counts as a change.)
     verbose : int, default=0
         1 shows stages and iterations.
     random_state : int, RandomState or None, default=None
@@ -74,7 +74,8 @@ class LaplacianSVC(LaplacianClassifierBase):
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     class_prior_ : ndarray of shape (n_classes,)
-        Shares of the classes that the normalisation uses.
+        Shares of the classes that the normalisation uses: those given, or those of the labels, each
+        counted once whatever its weight.
     transduction_ : ndarray of shape (n_samples,)
         Predicted labels of all training rows.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
@@ -127,7 +128,6 @@ class LaplacianSVC(LaplacianClassifierBase):
         "loss": [StrOptions({"squared_hinge", "hinge"})],
         "solver": [StrOptions({"auto", "newton", "cg"})],
     }
-    _loss = "squared_hinge"
 
     def __init__(
         self,
@@ -178,12 +178,8 @@ class LaplacianSVC(LaplacianClassifierBase):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _is_direct(self, space):
+    @property
+    def _loss_name(self):
         if self.loss == "hinge" and self.solver == "cg":
             raise ValueError('solver="cg" needs a smooth loss: use loss="squared_hinge", or solver="auto".')
-        return self.loss == "hinge" or super()._is_direct(space)
-
-    def _solve_restricted(self, space, targets, weights):
-        if self.loss == "hinge":
-            return solve_hinge(space, targets, weights, tol=self.tol, max_iter=1000 * self.max_iter)
-        return solve_newton(space, targets, weights, tol=self.tol, max_iter=self.max_iter)
+        return self.loss

@@ -3,6 +3,14 @@
 from weakly.solvers._conjugate import solve_conjugate
 from weakly.solvers._direct import solve_newton, solve_ridge
 from weakly.solvers._hinge import solve_hinge
+from weakly.solvers._restricted import solve_restricted
 from weakly.solvers._result import SolverResult
 
-__all__ = ["SolverResult", "solve_conjugate", "solve_hinge", "solve_newton", "solve_ridge"]
+__all__ = [
+    "SolverResult",
+    "solve_conjugate",
+    "solve_hinge",
+    "solve_newton",
+    "solve_restricted",
+    "solve_ridge",
+]

@@ -33,6 +33,7 @@ def solve_conjugate(
     loss: str = "squared",
     tol: float = 1e-6,
     max_iter: int = 1000,
+    patience: int | None = None,
     callback: Callback | None = None,
 ) -> SolverResult:
     """Minimise a Laplacian objective over all rows by Newton's method with conjugate gradients.
@@ -53,8 +54,12 @@ def solve_conjugate(
         Largest relative norm of the gradient at the solution.
     max_iter : int, default=1000
         Most conjugate gradient iterations in all.
+    patience : int or None, default=None
+        End a Newton step once the decisions (the largest centred score of each row, or its sign) have not
+        changed for that many iterations, and the whole once such a step leaves the same rows inside the
+        margin. ``None`` goes on to ``tol``.
     callback : callable, optional
-        ``callback(scores)`` after each of them, with the scores of all rows; ``False`` stops.
+        ``callback(scores)`` after each iteration, with the scores of all rows; ``False`` stops.
 
     Returns
     -------
@@ -75,34 +80,33 @@ def solve_conjugate(
     >>> space.scores(result.x).ravel().round(3).tolist()
     [1.0, 0.0, -1.0]
     """
-    problem = _Problem(space, rows, targets, weights[:, None], LOSSES[loss])
-    theta = np.zeros((space.n_params, targets.shape[1]), dtype=targets.dtype)
-    scores = np.zeros((space.n_rows, targets.shape[1]), dtype=targets.dtype)
+    targets, weights = targets.astype(space.dtype), weights.astype(space.dtype)[:, None]
+    problem = _Problem(space, rows, targets, weights, LOSSES[loss])
+    theta = np.zeros((space.n_params, targets.shape[1]), dtype=space.dtype)
+    scores = np.zeros((space.n_rows, targets.shape[1]), dtype=space.dtype)
     scale = problem.norm(problem.adjoint(problem.weights * targets))
     point = problem.assess(theta, scores, scale)
-    history = [point]
+    history = [(point.objective, point.criterion)]
     n_left, status = max_iter, "max_iter"
     try:
         while point.criterion > tol and n_left > 0 and status == "max_iter":
-            step = _conjugate_gradients(problem, point, tol * scale, n_left, callback)
+            step = _conjugate_gradients(problem, point, tol * scale, n_left, patience, callback)
             n_left -= step.n_iter
-            status = "stopped" if step.stopped else "max_iter"
             share = problem.search_line(point, step)
             theta, scores = point.theta + share * step.theta, point.scores + share * step.scores
-            point = problem.assess(theta, scores, scale)
-            history.append(point)
-            if status == "max_iter" and point.objective >= history[-2].objective:
+            previous, point = point, problem.assess(theta, scores, scale)
+            history.append((point.objective, point.criterion))
+            settled = step.settled and np.array_equal(point.curvature, previous.curvature)
+            if step.stopped or settled:
+                status = "stopped"
+            elif point.objective >= previous.objective:
                 status = "stalled"
     except KeyboardInterrupt:  # between two conjugate gradient iterations, which have a guard of their own
         point, status = problem.assess(theta, scores, scale), "stopped"
-        history.append(point)
-    return SolverResult(
-        x=point.theta,
-        objective=np.array([past.objective for past in history]),
-        criterion=np.array([past.criterion for past in history]),
-        n_iter=len(history) - 1,
-        status="converged" if point.criterion <= tol else status,
-    )
+        history.append((point.objective, point.criterion))
+    objectives, criteria = np.array(history).T
+    status = "converged" if point.criterion <= tol else status
+    return SolverResult(point.theta, objectives, criteria, max_iter - n_left, status)
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,7 @@ class _Step:
     theta: np.ndarray
     scores: np.ndarray
     n_iter: int
+    settled: bool
     stopped: bool
 
 
@@ -170,17 +175,22 @@ class _Problem:
 
 
 def _conjugate_gradients(
-    problem: _Problem, point: _Point, target_norm: np.ndarray, max_iter: int, callback: Callback | None
+    problem: _Problem,
+    point: _Point,
+    target_norm: np.ndarray,
+    max_iter: int,
+    patience: int | None,
+    callback: Callback | None,
 ) -> _Step:
     """Newton step from a point, all columns side by side; converged columns stand still."""
     space, base = problem.space, problem.space.base
     step, step_scores = np.zeros_like(point.theta), np.zeros_like(point.scores)
-    n_iter, stopped = 0, False
+    n_iter, stopped, settling = 0, False, _Settling(patience)
     try:
         residual, residual_scores = point.residual, space.scores(point.residual)
         direction, direction_scores = residual, residual_scores
         energy = base.inner(residual, residual, residual_scores)
-        while n_iter < max_iter and not stopped:
+        while n_iter < max_iter and not (stopped or settling.done):
             n_iter += 1
             image = problem.hessian(point.curvature, direction, direction_scores)
             length = _ratio(energy, base.inner(image, direction, direction_scores))
@@ -191,13 +201,33 @@ def _conjugate_gradients(
             previous, energy = energy, base.inner(residual, residual, residual_scores)
             if np.all(energy <= target_norm**2):
                 break
+            settling.watch(point.scores + step_scores)
             stopped = callback is not None and callback(point.scores + step_scores) is False
             momentum = _ratio(energy, previous)
             direction = residual + momentum * direction
             direction_scores = residual_scores + momentum * direction_scores
     except KeyboardInterrupt:
         stopped, step_scores = True, space.scores(step)  # the two may be one update apart
-    return _Step(step, step_scores, n_iter, stopped)
+    return _Step(step, step_scores, n_iter, settling.done, stopped)
+
+
+class _Settling:
+    """Counts the iterations for which no decision has changed."""
+
+    def __init__(self, patience: int | None) -> None:
+        self.patience = patience
+        self.n_unchanged = 0
+        self.decisions = np.zeros(0)
+
+    @property
+    def done(self) -> bool:
+        return self.patience is not None and self.n_unchanged >= self.patience
+
+    def watch(self, scores: np.ndarray) -> None:
+        centred = scores - scores.mean(axis=0)
+        decisions = centred[:, 0] > 0 if scores.shape[1] == 1 else centred.argmax(axis=1)
+        self.n_unchanged = self.n_unchanged + 1 if np.array_equal(decisions, self.decisions) else 0
+        self.decisions = decisions
 
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -115,14 +115,15 @@ def _newton_column(
         history.append((objective, criterion))
         # A full step whose parabola is still the loss at its end is exact: only rounding is left.
         is_exact = share == 1 and np.array_equal(active_weights, solved_weights)
-        if criterion <= tol or is_exact or step == max_iter or (step and not share):
+        is_stalled = step > 0 and history[-2][0] - objective <= _rounding(objective, scores)
+        if criterion <= tol or is_exact or is_stalled or step == max_iter:
             break
         solved_weights = active_weights
         newton_point = space.normal_equations(active_weights).solve(y)
         share = _search_line(space, y, weights, (theta, scores), newton_point, objective)
         theta = theta + share * (newton_point - theta)
         scores = space.scores(theta)
-    status = "converged" if criterion <= tol or is_exact else "max_iter" if share else "stalled"
+    status = "converged" if criterion <= tol or is_exact else "stalled" if is_stalled else "max_iter"
     leverage = space.normal_equations(active_weights).leverage()[:, None]
     objectives, criteria = np.array(history).T
     held_out = np.where(active_weights[:, None] > 0, _leave_one_out(y, scores, leverage), scores)
@@ -141,11 +142,10 @@ def _search_line(
     theta, scores = start
     step, score_step = target - theta, space.scores(target) - scores
     loss = LOSSES["squared_hinge"]
-    rounding = 100 * float(np.finfo(scores.dtype).eps) * objective
     for share in 0.5 ** np.arange(30):
         point, values = theta + share * step, scores + share * score_step
         value = weights @ loss.value(y, values)[:, 0] + space.inner(point, point, values)[0] / 2
-        if value <= objective + rounding:
+        if value <= objective + _rounding(objective, scores):
             return float(share)
     return 0.0
 
@@ -166,6 +166,11 @@ def _assess(
     objective = (weights @ loss.value(y, scores)).sum() + space.inner(theta, theta, scores).sum() / 2
     scale = max(np.linalg.norm(theta), np.linalg.norm(pull)) or 1.0  # the parts cancel at the optimum
     return float(objective), float(np.linalg.norm(theta - pull) / scale), active_weights[:, 0]
+
+
+def _rounding(objective: float, scores: np.ndarray) -> float:
+    """How much two evaluations of the objective may differ for no reason."""
+    return 100 * float(np.finfo(scores.dtype).eps) * objective
 
 
 def _leave_one_out(targets: np.ndarray, scores: np.ndarray, leverage: np.ndarray) -> np.ndarray:

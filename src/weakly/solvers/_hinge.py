@@ -40,7 +40,8 @@ def solve_hinge(
     Returns
     -------
     SolverResult
-        ``criterion`` is the relative duality gap; ``held_out`` comes from at most ten refits.
+        ``criterion`` is the relative duality gap; ``held_out`` comes from at most ten refits and is 0 on rows
+        of weight 0.
 
     Examples
     --------
@@ -77,6 +78,8 @@ class _Column:
     def solve(self) -> SolverResult:
         space, y, weights = self.space, self.y, self.weights
         rows = np.flatnonzero(weights)
+        if len(np.unique(y[rows])) < 2:
+            raise ValueError("targets must have both signs among the rows of positive weight.")
         machine = self.fit(rows)
         coefficients = machine.dual_coef_.toarray() if sp.issparse(machine.dual_coef_) else machine.dual_coef_
         dual = np.zeros((len(y), 1), dtype=space.dtype)
@@ -112,13 +115,15 @@ class _Column:
 
     def held_out(self) -> np.ndarray:
         """Scores of rows by machines that did not see them; with one sign left a machine says that sign."""
-        rarest = int(np.unique(self.y, return_counts=True)[1].min())
-        folds = StratifiedKFold(min(_FOLDS, rarest)) if rarest > 1 else KFold(min(_FOLDS, len(self.y)))
-        scores = np.empty_like(self.y)
-        for others, fold in folds.split(self.y, self.y):
-            rest = others[self.weights[others] > 0]
+        rows = np.flatnonzero(self.weights)
+        signs = self.y[rows]
+        rarest = int(np.unique(signs, return_counts=True)[1].min())
+        folds = StratifiedKFold(min(_FOLDS, rarest)) if rarest > 1 else KFold(min(_FOLDS, len(rows)))
+        scores = np.zeros_like(self.y)
+        for others, fold in folds.split(signs, signs):
+            rest, fold = rows[others], rows[fold]
             if len(np.unique(self.y[rest])) < 2:
-                scores[fold] = self.y[others[0]]
+                scores[fold] = self.y[rest[0]]
             else:
                 scores[fold] = self.fit(rest).decision_function(self.design(fold, rest))
         return scores

@@ -24,7 +24,7 @@ class SolverResult:
         Optimality certificate at the same points: duality gap where a dual exists, else the relative
         norm of the gradient.
     n_iter : int
-        Outer iterations done.
+        Iterations done, of the kind that ``max_iter`` counts.
     status : {"converged", "max_iter", "stalled", "stopped"}
         Why it ended; "stopped" is the callback's doing, or the user's by an interrupt.
     intercept : ndarray of shape (n_columns,) or float, default=0.0

@@ -33,6 +33,7 @@ class Space(Protocol):
 class BaseSpace(Space, Protocol):
     """A space that also does its own dense algebra."""
 
+    def representers(self, rows: np.ndarray) -> np.ndarray: ...
     def normal_equations(self, weights: np.ndarray) -> NormalEquations: ...
     def factor(self, laplacian: sp.csr_array, ambient: float, graph: float) -> Factor: ...
 
@@ -63,14 +64,14 @@ class ScoreFunction:
         """Score rows, a block at a time."""
         out = np.empty((X.shape[0], *self.theta.shape[1:]), dtype=self.theta.dtype)
         for block in gen_batches(X.shape[0], BLOCK_ROWS):
-            mapped = X[block] if self.feature_map is None else self.feature_map(X[block])
-            out[block] = mapped @ self.theta
+            rows = X[block].astype(self.theta.dtype)
+            out[block] = (rows if self.feature_map is None else self.feature_map(rows)) @ self.theta
         return out
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A factorisation of ``T = a I + g A*LA``.
+    """A factorisation of ``T = a I + g A*LA``, in float64 whatever the space: ``T`` is badly conditioned.
 
     Parameters
     ----------
@@ -151,6 +152,12 @@ class KernelSpace:
         """The function with these coefficients, for new rows."""
         return ScoreFunction(self.feature_map, theta)
 
+    def representers(self, rows: np.ndarray) -> np.ndarray:
+        """``A*`` of the indicators of some rows, in float64."""
+        indicators = np.zeros((self.n_rows, len(rows)))
+        indicators[rows, np.arange(len(rows))] = 1
+        return indicators
+
     def normal_equations(self, weights: np.ndarray) -> NormalEquations:
         """``(K + W^-1) theta = y`` on the rows of positive weight, by Cholesky."""
         active = np.flatnonzero(weights)
@@ -172,7 +179,7 @@ class KernelSpace:
 
     def factor(self, laplacian: sp.csr_array, ambient: float, graph: float) -> Factor:
         """LU of ``T = a I + g L K``, which is symmetric only in the metric of the kernel."""
-        matrix = laplacian @ self.gram
+        matrix = (laplacian @ self.gram).astype(np.float64, copy=False)
         matrix *= graph
         matrix.flat[:: self.n_rows + 1] += ambient
         # LAPACK wants columns and NumPy holds rows: factor the transpose in place, solve with its transpose.
@@ -221,7 +228,9 @@ class FeatureSpace:
 
     def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Values on the training rows, or on some of them."""
-        return (self.features if rows is None else self.features[rows]) @ theta
+        if rows is None:  # the type of the features, which are many
+            return self.features @ theta.astype(self.dtype, copy=False)
+        return self.features[rows] @ theta
 
     def adjoint(self, values: np.ndarray) -> np.ndarray:
         """Adjoint of ``scores``: ``Z' v``."""
@@ -233,7 +242,11 @@ class FeatureSpace:
 
     def function(self, theta: np.ndarray) -> ScoreFunction:
         """The function with these weights, for new rows."""
-        return ScoreFunction(self.feature_map, theta)
+        return ScoreFunction(self.feature_map, theta.astype(self.dtype, copy=False))
+
+    def representers(self, rows: np.ndarray) -> np.ndarray:
+        """``A*`` of the indicators of some rows, in float64: their features."""
+        return _dense(self.features[rows]).T.astype(np.float64)
 
     def normal_equations(self, weights: np.ndarray) -> NormalEquations:
         """``(Z'WZ + I) theta = Z'W y``, by Cholesky."""
@@ -252,13 +265,23 @@ class FeatureSpace:
 
     def factor(self, laplacian: sp.csr_array, ambient: float, graph: float) -> Factor:
         """Cholesky of ``T = a I + g Z'LZ``."""
-        matrix = graph * _dense(self._transposed @ (laplacian @ self.features))
+        matrix = graph * self._smoothness(laplacian)
         matrix.flat[:: self.n_params + 1] += ambient
         root = sla.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
         return Factor(
             lambda theta: sla.cho_solve((root, True), theta, check_finite=False),
             lambda theta: sla.solve_triangular(root, theta, lower=True, check_finite=False),
         )
+
+    def _smoothness(self, laplacian: sp.csr_array) -> np.ndarray:
+        """``Z'LZ``, summed over blocks of rows in float64."""
+        if sp.issparse(self.features):
+            return _dense(self._transposed @ (laplacian @ self.features)).astype(np.float64)
+        total = np.zeros((self.n_params, self.n_params))
+        for block in gen_batches(self.n_rows, BLOCK_ROWS):
+            smoothed = laplacian[block] @ self.features
+            total += self.features[block].T.astype(np.float64) @ smoothed.astype(np.float64)
+        return total
 
 
 def _cholesky_plus_identity(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -267,7 +290,8 @@ def _cholesky_plus_identity(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
         return sla.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     except sla.LinAlgError:
         raise ValueError(
-            "the kernel is not positive semi-definite: a precomputed or callable kernel must be."
+            "the kernel is not positive semi-definite to rounding: raise ambient_penalty, and check that a "
+            "precomputed or callable kernel is."
         ) from None
 
 

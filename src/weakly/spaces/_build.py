@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.kernel_approximation import RBFSampler
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_array, check_random_state, gen_batches
 
 from weakly._memory import dense_bytes, fits, require_fit
 from weakly.kernels import Kernel
@@ -59,7 +59,8 @@ def build_space(
     kernel : Kernel
         The kernel, resolved.
     approximation : {"auto", None, "nystroem", "fourier"}, default="auto"
-        ``None`` is exact. "auto" is exact while the n x n matrices fit the memory limit, else "nystroem".
+        ``None`` is exact, in float64. "auto" is so while the n x n matrices fit the memory limit, else
+        "nystroem".
         A linear kernel on more rows than columns uses the columns themselves, which is exact too.
     n_components : int, default=1000
         Features of an approximation.
@@ -86,6 +87,7 @@ def build_space(
         raise ValueError(f"approximation is {approximation!r}: use 'auto', None, 'nystroem' or 'fourier'.")
     if n_components < 1:
         raise ValueError(f"n_components is {n_components}: an approximation needs at least 1.")
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     if kernel.name == "precomputed":
         return _given_space(X, approximation)
     if approximation == "nystroem":
@@ -93,13 +95,14 @@ def build_space(
     if approximation == "fourier":
         return _fourier_space(X, kernel, n_components, random_state)
     n_rows, n_features = X.shape
-    exact_bytes = dense_bytes(n_rows, n_rows, dtype=X.dtype, copies=2)  # the Gram matrix and its factor
+    # The Gram matrix and its factor, in float64: float32 cannot tell a small penalty from rounding.
+    exact_bytes = dense_bytes(n_rows, n_rows, copies=2)
     if kernel.name == "linear" and (n_features < n_rows or not fits(exact_bytes)):
         return FeatureSpace(X)
     if approximation == "auto" and not fits(exact_bytes):
         return _nystroem_space(X, kernel, n_components, random_state)
     require_fit(exact_bytes, f"an exact kernel on {n_rows} rows", "set approximation='nystroem'")
-    return KernelSpace(kernel(X), KernelMap(kernel, X))
+    return KernelSpace(kernel(X.astype(np.float64)), KernelMap(kernel, X))
 
 
 def _given_space(gram: np.ndarray, approximation: str | None) -> KernelSpace:
@@ -108,7 +111,11 @@ def _given_space(gram: np.ndarray, approximation: str | None) -> KernelSpace:
             f"approximation={approximation!r} cannot serve a precomputed kernel, which is n x n already: "
             "use approximation=None, or pass rows instead of a Gram matrix."
         )
-    return KernelSpace(gram)
+    n_bytes = dense_bytes(*gram.shape, copies=2)
+    require_fit(
+        n_bytes, f"a precomputed kernel on {gram.shape[0]} rows", "pass rows instead of a Gram matrix"
+    )
+    return KernelSpace(gram.astype(np.float64))
 
 
 def _nystroem_space(X: Any, kernel: Kernel, n_components: int, random_state: Any) -> FeatureSpace:

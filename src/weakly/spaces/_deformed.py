@@ -60,8 +60,8 @@ class DeformedSpace:
     def factor(self) -> Factor:
         """The factorisation of ``T``, done when first needed."""
         if self.graph == 0:
-            ambient = self.dtype.type(self.ambient)
-            return Factor(lambda theta: theta / ambient, lambda theta: theta / np.sqrt(ambient))
+            ambient = self.ambient
+            return Factor(lambda theta: theta / ambient, lambda theta: theta / ambient**0.5)
         return self.base.factor(self.laplacian, self.ambient, self.graph)
 
     def apply(self, theta: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -76,7 +76,7 @@ class DeformedSpace:
 
     def adjoint(self, values: np.ndarray) -> np.ndarray:
         """``T^-1 A* v``."""
-        return self.factor.solve(self.base.adjoint(values))
+        return self.factor.solve(self.base.adjoint(values)).astype(self.dtype, copy=False)
 
     def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
         """Column by column ``<a, T b>``; ``scores`` are those of ``b``, where the caller has them."""
@@ -162,7 +162,7 @@ def restrict(space: DeformedSpace, rows: np.ndarray) -> Restriction:
     Returns
     -------
     Restriction
-        The small space and the way back.
+        The small space and the way back, both in float64.
 
     Examples
     --------
@@ -175,12 +175,10 @@ def restrict(space: DeformedSpace, rows: np.ndarray) -> Restriction:
     """
     base, root_solve = space.base, space.factor.root_solve
     if isinstance(base, FeatureSpace) and root_solve is not None and len(rows) > base.n_params:
-        inverse_root = root_solve(np.eye(base.n_params, dtype=base.dtype))
+        inverse_root = root_solve(np.eye(base.n_params))
         return Restriction(
             FeatureSpace(base.features[rows] @ inverse_root.T), lambda theta: inverse_root.T @ theta
         )
-    indicators = np.zeros((space.n_rows, len(rows)), dtype=space.dtype)
-    indicators[rows, np.arange(len(rows))] = 1
-    representers = space.adjoint(indicators)
-    gram = space.scores(representers, rows)
+    representers = space.factor.solve(base.representers(rows))
+    gram = base.scores(representers, rows)
     return Restriction(KernelSpace((gram + gram.T) / 2), lambda theta: representers @ theta)
