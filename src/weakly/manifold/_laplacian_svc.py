@@ -63,7 +63,7 @@ class LaplacianSVC(LaplacianClassifierBase):
         a class.
     warm_start : bool, default=False
         Keep the graph, the space and its factorisation, and use them again when ``fit`` is called on the
-        same rows with other labels. (A RandomState instance as ``random_state`` counts as a change.)
+        same rows with other labels; a RandomState instance as ``random_state`` counts as a change.
     verbose : int, default=0
         1 shows stages and iterations.
     random_state : int, RandomState or None, default=None
