@@ -206,9 +206,9 @@ def test_warm_start_reuses_the_geometry_and_nothing_else(blobs):
     X, y, partial, _ = blobs
     other = next(LabelDraws(n_per_class=2, random_state=5).split(X, y)).mask(y)
     warm = LaplacianRLSClassifier(warm_start=True).fit(X, partial)
-    space = warm._warm[1][2]
+    space = warm._warm[1][-1]
     warm.fit(X, other)
-    assert warm._warm[1][2] is space
+    assert warm._warm[1][-1] is space
     cold = LaplacianRLSClassifier().fit(X, other)
     np.testing.assert_array_equal(warm.label_distributions_, cold.label_distributions_)
     for change in ({"graph_penalty": 1.0}, {"gamma": 0.3}, {"n_neighbors": 7}):
@@ -216,7 +216,7 @@ def test_warm_start_reuses_the_geometry_and_nothing_else(blobs):
         fresh = LaplacianRLSClassifier(**change).fit(X, other)
         np.testing.assert_array_equal(changed.label_distributions_, fresh.label_distributions_)
     shifted = warm.fit(X + 1e-3 * X**2, other)
-    assert shifted._warm[1][2] is not space
+    assert shifted._warm[1][-1] is not space
 
 
 def test_warm_start_publishes_the_geometry_it_uses(blobs):
@@ -244,10 +244,10 @@ def test_warm_start_keeps_rows_of_its_own(blobs):
 def test_warm_start_takes_any_function_as_kernel(blobs):
     X, _, partial, _ = blobs
     model = LaplacianRLSClassifier(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.05), warm_start=True)
-    space = model.fit(X, partial)._warm[1][2]
-    assert model.fit(X, partial)._warm[1][2] is space
+    space = model.fit(X, partial)._warm[1][-1]
+    assert model.fit(X, partial)._warm[1][-1] is space
     model.set_params(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.5)).fit(X, partial)
-    assert model._warm[1][2] is not space
+    assert model._warm[1][-1] is not space
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS[:3], ids=str)

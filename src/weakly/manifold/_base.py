@@ -107,7 +107,7 @@ class LaplacianModel(BaseEstimator):
         """Stage 3: the geometry, which sees no label; kept for the next fit with ``warm_start``."""
         key = self._geometry_key(X) if self.warm_start else None
         if key is not None and getattr(self, "_warm", None) is not None and self._warm[0] == key:
-            self.kernel_, self.graph_, space = self._warm[1]
+            self.kernel_, self.graph_, self._density, space = self._warm[1]
             return space
         X = X.copy() if self.warm_start else X  # what is kept must not change with the caller's rows
         self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
@@ -125,8 +125,17 @@ class LaplacianModel(BaseEstimator):
         empty = sp.csr_array((n_rows, n_rows), dtype=X.dtype)
         laplacian = empty if self.graph_ is None else self.graph_.laplacian(self.laplacian).astype(X.dtype)
         space = deform(base, laplacian, ambient=self.ambient_penalty, graph=self.graph_penalty)
-        self._warm = (key, (self.kernel_, self.graph_, space)) if self.warm_start else None
+        self._density = self._measure_density(base)
+        self._warm = (key, (self.kernel_, self.graph_, self._density, space)) if self.warm_start else None
         return space
+
+    def _measure_density(self, base):
+        """Parameters of the sum of the kernels at all rows, and its least value on them.
+
+        The value is 0 for kernels that do not vanish far away: they leave no row alone.
+        """
+        density = base.adjoint(np.ones((base.n_rows, 1), dtype=base.dtype))
+        return density, float(base.scores(density).min()) if self.kernel_.vanishes_far_away else 0.0
 
     def _geometry_key(self, X):
         """Content of the rows and value of every parameter that shapes the space."""
@@ -259,10 +268,7 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
 
     def _publish(self, space, theta, labels, dtype):
         """Stage 5: fix the map from scores to decisions and its temperature on the training rows."""
-        density = space.base.adjoint(np.ones((space.n_rows, 1), dtype=space.dtype))
-        self._function = space.function(np.hstack([theta, density]))
-        vanishes = self.kernel_.vanishes_far_away
-        self._lowest_density = float(space.scores(density).min()) if vanishes else 0.0
+        self._function = space.function(np.hstack([theta, self._density[0]]))
         scores = (space.scores(theta) + self.result_.intercept).astype(dtype)
         leaves_scores = np.ndim(self.class_mass_normalization) == 0 and not self.class_mass_normalization
         self._moments = (
@@ -288,9 +294,10 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
         intercept = np.asarray(self.result_.intercept, dtype=columns.dtype)
         scores, density = columns[:, :-1] + intercept, columns[:, -1:]
         decisions = self._moments(scores)
-        if not self._lowest_density > 0:
+        lowest = self._density[1]
+        if not lowest > 0:
             return decisions
-        reach = np.clip(density / self._lowest_density, 0, 1)
+        reach = np.clip(density / lowest, 0, 1)
         alone = decisions_of(self.class_prior_, self.temperature_).astype(columns.dtype)
         return reach * decisions + (1 - reach) * alone
 

@@ -31,6 +31,8 @@ class SolverResult:
         Offset of the scores, for problems that have one.
     held_out : ndarray of shape (n_labeled, n_columns) or None, default=None
         Score of each labelled row by the model without that row, where the solver knows it.
+    dual : ndarray or None, default=None
+        The dual point, where a later call can start from it.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class SolverResult:
     status: str
     intercept: np.ndarray | float = 0.0
     held_out: np.ndarray | None = None
+    dual: np.ndarray | None = None
 
     @property
     def converged(self) -> bool:

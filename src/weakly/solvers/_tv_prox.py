@@ -1,0 +1,199 @@
+"""Proximal map of total variation on a graph.
+
+For each column ``v`` of values the problem is ::
+
+    min_g  weight * sum_edges w_ij |g_i - g_j|  +  ||g - v||^2 / 2
+
+With ``B`` the incidence matrix (a row ``e_i - e_j`` per edge) the dual is to maximise
+``||v||^2/2 - ||v - B'p||^2/2`` over ``|p_ij| <= weight * w_ij``, and the minimiser is ``g = v - B'p``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from weakly.graphs import Graph
+from weakly.solvers._result import SolverResult
+from weakly.solvers._tv_kernels import accelerated_column, each_column, primal_dual_column
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """The edges of a graph, listed twice: by edge, and by the row they touch.
+
+    Parameters
+    ----------
+    heads, tails : ndarray of shape (n_edges,)
+        Rows ``i < j`` of each edge.
+    weights : ndarray of shape (n_edges,)
+        Weights ``w_ij``.
+    pointers : ndarray of shape (n_rows + 1,)
+        Row ``i`` touches the edges ``touching[pointers[i]:pointers[i + 1]]``.
+    touching : ndarray of shape (2 * n_edges,)
+        Edges by row.
+    signs : ndarray of shape (2 * n_edges,)
+        +1 where the row is the head of the edge, -1 where it is the tail.
+
+    Examples
+    --------
+    >>> from weakly.graphs import affinity_graph
+    >>> from weakly.solvers import Edges
+    >>> path = Edges.of(affinity_graph([[0, 1, 0], [1, 0, 2], [0, 2, 0]]))
+    >>> path.heads.tolist(), path.tails.tolist(), path.weights.tolist()
+    ([0, 1], [1, 2], [1.0, 2.0])
+    """
+
+    heads: np.ndarray
+    tails: np.ndarray
+    weights: np.ndarray
+    pointers: np.ndarray
+    touching: np.ndarray
+    signs: np.ndarray
+
+    @classmethod
+    def of(cls, graph: Graph) -> Edges:
+        """List the edges of a graph.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph.
+
+        Returns
+        -------
+        Edges
+            In lexicographic order.
+        """
+        upper = sp.triu(graph.affinity, k=1, format="coo")
+        order = np.lexsort((upper.col, upper.row))
+        heads, tails = upper.row[order].astype(np.int64), upper.col[order].astype(np.int64)
+        n_edges = len(heads)
+        rows = np.concatenate([heads, tails])
+        by_row = np.argsort(rows, kind="stable")
+        return cls(
+            heads=heads,
+            tails=tails,
+            weights=upper.data[order].astype(np.float64),
+            pointers=np.searchsorted(rows[by_row], np.arange(graph.n_rows + 1)),
+            touching=np.tile(np.arange(n_edges), 2)[by_row],
+            signs=np.repeat([1.0, -1.0], n_edges)[by_row],
+        )
+
+
+def prox_total_variation(
+    edges: Edges,
+    values: np.ndarray,
+    *,
+    weight: float = 1.0,
+    dual: np.ndarray | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+) -> SolverResult:
+    """Smooth columns of values over a graph by total variation, with accelerated steps on the dual.
+
+    A step of the dual moves each edge by ``1 / (deg_i + deg_j)``, the inverse of the row sum of ``|BB'|``:
+    edges between rows of few neighbours move far. Momentum starts anew when it points uphill.
+
+    Parameters
+    ----------
+    edges : Edges
+        The graph.
+    values : ndarray of shape (n_rows, n_columns)
+        The columns ``v``.
+    weight : float, default=1.0
+        Weight of the total variation, positive.
+    dual : ndarray of shape (n_columns, n_edges), optional
+        Where to start, the ``dual`` of an earlier result; zero by default.
+    tol : float, default=1e-4
+        Largest duality gap relative to the objective, in every column.
+    max_iter : int, default=1000
+        Most iterations.
+
+    Returns
+    -------
+    SolverResult
+        ``criterion`` is the largest relative gap, at the start and at the end.
+
+    See Also
+    --------
+    prox_total_variation_reference : The method of Chambolle and Pock, which this one is measured against.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.graphs import affinity_graph
+    >>> from weakly.solvers import Edges, prox_total_variation
+    >>> path = Edges.of(affinity_graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    >>> result = prox_total_variation(path, np.array([[0.0], [0.0], [9.0]]), tol=1e-9)
+    >>> result.x.ravel().round(3).tolist()
+    [0.5, 0.5, 8.0]
+    """
+    degrees = np.diff(edges.pointers)
+    steps = 1.0 / (degrees[edges.heads] + degrees[edges.tails])
+    return _run(accelerated_column, edges, values, weight, dual, tol, max_iter, steps)
+
+
+def prox_total_variation_reference(
+    edges: Edges, values: np.ndarray, *, weight: float = 1.0, tol: float = 1e-4, max_iter: int = 1000
+) -> SolverResult:
+    """Smooth columns of values over a graph by the accelerated primal-dual method ([tvsvm] section 2.3).
+
+    Parameters
+    ----------
+    edges : Edges
+        The graph.
+    values : ndarray of shape (n_rows, n_columns)
+        The columns ``v``.
+    weight : float, default=1.0
+        Weight of the total variation, positive.
+    tol : float, default=1e-4
+        Largest duality gap relative to the objective, in every column.
+    max_iter : int, default=1000
+        Most iterations.
+
+    Returns
+    -------
+    SolverResult
+        As of :func:`prox_total_variation`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.graphs import affinity_graph
+    >>> from weakly.solvers import Edges, prox_total_variation_reference
+    >>> pair = Edges.of(affinity_graph([[0, 1], [1, 0]]))
+    >>> result = prox_total_variation_reference(pair, np.array([[0.0], [9.0]]), tol=1e-6)
+    >>> result.x.ravel().round(1).tolist()
+    [1.0, 8.0]
+    """
+    degrees = np.diff(edges.pointers)
+    norm_bound = np.sqrt(2.0 * max(degrees.max(initial=0), 1))  # of B
+    return _run(primal_dual_column, edges, values, weight, None, tol, max_iter, np.array([norm_bound]))
+
+
+def _run(kernel, edges, values, weight, dual, tol, max_iter, steps):  # type: ignore[no-untyped-def]
+    """Solve the columns, each to its own gap; results do not depend on the number of threads."""
+    if not 0 < weight < np.inf:
+        raise ValueError(f"weight is {weight}: it must be a positive number.")
+    columns = np.ascontiguousarray(values.T, dtype=np.float64)
+    bounds = weight * edges.weights
+    shape = (columns.shape[0], len(bounds))
+    if dual is not None and dual.shape != shape:
+        raise ValueError(f"dual has shape {dual.shape}: it must be {shape}, one row per column of values.")
+    dual = np.zeros(shape) if dual is None else np.clip(dual, -bounds, bounds)
+    result = np.empty_like(columns)
+    records = np.empty((columns.shape[0], 5))
+    graph = (edges.heads, edges.tails, edges.pointers, edges.touching, edges.signs)
+    each_column(kernel, graph, columns, bounds, steps, dual, result, records, tol, max_iter)
+    n_iter = int(records[:, 4].max(initial=0))
+    return SolverResult(
+        x=result.T.astype(values.dtype),
+        objective=records[:, :2].sum(axis=0),
+        criterion=records[:, 2:4].max(axis=0, initial=0.0),
+        n_iter=n_iter,
+        status="converged" if (records[:, 3] <= tol).all() else "max_iter",
+        dual=dual,
+    )
