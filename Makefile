@@ -19,7 +19,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 papers: $(VENV)/.installed-dev
-	$(BIN)/weakly papers run all --quick
+	$(BIN)/weakly papers run all --quick --results build/papers
 
 speed: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/speed/run.py

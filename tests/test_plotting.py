@@ -25,21 +25,43 @@ def offsets(ax, label):
     return np.asarray(points.get_offsets())
 
 
-def stars(ax):
-    """Return the points drawn large, with their colours."""
-    return {
-        tuple(map(float, point)): tuple(collection.get_facecolor()[0])
-        for collection in ax.collections
-        if collection.get_sizes()[0] == 150
-        for point in collection.get_offsets()
-    }
+def drawn(ax, *, stars):
+    """Return the points of the rows, or of the stars, with their colours."""
+    collections = [points for points in ax.collections if len(points.get_offsets())]
+    (points,) = [points for points in collections if (points.get_sizes()[0] == 150) == stars]
+    colors = [to_rgba(color, 1) for color in points.get_facecolors()]
+    return dict(zip(map(tuple, points.get_offsets().tolist()), colors, strict=True))
 
 
 def test_rows_are_coloured_by_label_and_given_ones_starred(ax):
     assert plot_transduction(["a", "a", "b", "b"], X, ["a", None, None, "b"], embedding=X, ax=ax) is ax
-    np.testing.assert_array_equal(offsets(ax, "a"), X[[1]])
-    np.testing.assert_array_equal(offsets(ax, "b"), X[[2]])
-    assert stars(ax) == {(0.0, 0.0): to_rgba("tab:blue"), (6.0, 5.0): to_rgba("tab:orange")}
+    blue, orange = to_rgba("tab:blue"), to_rgba("tab:orange")
+    assert drawn(ax, stars=False) == {(1.0, 0.0): blue, (5.0, 5.0): orange}
+    assert drawn(ax, stars=True) == {(0.0, 0.0): blue, (6.0, 5.0): orange}
+
+
+def test_no_class_covers_the_others(ax):
+    labels = np.repeat([0, 1], 1000)
+    plot_transduction(labels, np.zeros((2000, 2)), embedding=np.zeros((2000, 2)), ax=ax)
+    (points,) = [points for points in ax.collections if len(points.get_offsets())]
+    is_second = (points.get_facecolors()[:, :3] == to_rgba("tab:orange")[:3]).all(axis=1)
+    assert is_second.sum() == 1000
+    assert abs(is_second[-100:].mean() - 0.5) < 0.2  # those on top
+
+
+def test_many_rows_are_drawn_finer_and_as_pixels():
+    styles = []
+    for n_rows in (100, 3000, 20_000):
+        ax = Figure().add_subplot()
+        plane = np.zeros((n_rows, 2))
+        plot_transduction(np.arange(n_rows) % 2, plane, embedding=plane, ax=ax)
+        (points,) = [points for points in ax.collections if len(points.get_offsets())]
+        assert len(points.get_offsets()) == n_rows
+        styles.append((points.get_sizes()[0], points.get_alpha(), points.get_rasterized()))
+    sizes, alphas, rasterized = zip(*styles, strict=True)
+    assert sizes[0] > sizes[1] > sizes[2]
+    assert alphas[0] > alphas[1] > alphas[2]
+    assert rasterized == (False, False, True)
 
 
 def test_wrong_rows_are_ringed(ax):
@@ -50,17 +72,17 @@ def test_wrong_rows_are_ringed(ax):
 def test_an_estimator_and_minus_one(ax):
     fitted = SimpleNamespace(transduction_=np.array([0, 0, 1, 1]))
     plot_transduction(fitted, X, np.array([-1, 0, -1, 1]), embedding=X, ax=ax)
-    assert set(stars(ax)) == {(1.0, 0.0), (6.0, 5.0)}
+    assert set(drawn(ax, stars=True)) == {(1.0, 0.0), (6.0, 5.0)}
 
 
 def test_minus_one_as_a_class(ax):
     plot_transduction([-1, -1, 1, 1], X, [-1, -1, 1, 1], embedding=X, unlabeled=None, ax=ax)
-    assert len(stars(ax)) == 4
+    assert len(drawn(ax, stars=True)) == 4
 
 
 def test_a_star_has_the_colour_of_its_given_label(ax):
     plot_transduction(["a", "a", "b", "b"], X, [None, None, None, "a"], embedding=X, ax=ax)
-    assert stars(ax) == {(6.0, 5.0): to_rgba("tab:blue")}
+    assert drawn(ax, stars=True) == {(6.0, 5.0): to_rgba("tab:blue")}
 
 
 def test_labels_are_text_not_mathematics(ax):
@@ -73,8 +95,7 @@ def test_labels_are_text_not_mathematics(ax):
 def test_every_class_has_its_own_colour(ax, n_classes):
     rows = np.random.default_rng(0).normal(size=(n_classes, 3))
     plot_transduction(np.arange(n_classes), rows, ax=ax)
-    colors = {tuple(c.get_facecolor()[0]) for c in ax.collections if len(c.get_offsets())}
-    assert len(colors) == n_classes
+    assert len(set(drawn(ax, stars=False).values())) == n_classes
     assert (ax.get_legend() is None) == (n_classes > 20)
 
 

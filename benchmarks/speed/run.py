@@ -5,22 +5,22 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
-from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from claims import CLAIMS, Claim
-from measure import measure
+from measure import measure, ratio
 
 from weakly.datasets import list_datasets
 from weakly.papers import Store, markdown_table
-from weakly.papers._environment import machine, source, versions
+from weakly.papers._environment import circumstances, environment
 from weakly.papers._store import write_atomically
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 HEADER = (
-    *("claim", "ours", "rival", "ratio", "ratio limit", "peak memory", "rival's peak", "memory limit"),
-    *("error", "rival's error", "kept"),
+    *("claim", "ours", "rival", "ratio", "best ratio", "ratio limit"),
+    *("peak memory", "rival's peak", "memory limit", "error", "rival's error", "difference", "kept"),
 )
 
 
@@ -33,8 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = [claim for claim in CLAIMS if not options.only or claim.name in options.only]
     kept = [_measure_and_tell(claim, store, options.repeats) for claim in chosen]
     if store.path.exists():
-        written = write_atomically(options.results / "speed.md", page(store.records()) + "\n")
-        print(f"\n{written.read_text()}")
+        written = write_atomically(options.results / "speed.md", page(store.records()))
+        print(f"\n{written.read_text(encoding='utf-8')}")
     return int(not all(kept))
 
 
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
         "--only", action="append", choices=names, metavar="NAME", help="a claim; may be given again"
     )
     parser.add_argument("--list", action="store_true", help="list the claims and stop")
-    parser.add_argument("--repeats", type=int, help="timed runs of each side; the best counts")
+    parser.add_argument("--repeats", type=int, help="timed runs of each side; the median counts")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for speed.jsonl and speed.md")
     return parser
 
@@ -77,29 +77,28 @@ def reason_to_skip(claim: Claim) -> str:
     return "" if claim.dataset in available else f"dataset {claim.dataset!r} is not there"
 
 
-def environment() -> dict[str, Any]:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"versions": versions(), "machine": machine(), "time": now}
-
-
 def line(measured: dict[str, Any]) -> list[str]:
     """Write one claim as a line of the table."""
 
     def number(key: str, form: str) -> str:
         return form.format(measured[key]) if measured.get(key) is not None else ""
 
-    seconds_ours = number("seconds_ours", "{:.3g} s") or number("cold_seconds_ours", "{:.3g} s, first run")
+    times = number("cold_seconds_ours", "{:.3g} s, first run"), "", "", ""
+    if "all_seconds_rival" in measured:
+        seconds = [f"{median(measured[f'all_seconds_{side}']):.3g} s" for side in ("ours", "rival")]
+        times = *seconds, f"{ratio(measured):.2f}", f"{ratio(measured, min):.2f}"
     return [
         f"{measured['name']}: {measured['statement']}",
-        seconds_ours,
-        number("seconds_rival", "{:.3g} s"),
-        number("ratio", "{:.2f}"),
+        *times,
         number("ratio_limit", "{:g}"),
         number("peak_gb_ours", "{:.2f} GB") + number("base_gb_ours", " ({:.2f} before)"),
         number("peak_gb_rival", "{:.2f} GB") + number("base_gb_rival", " ({:.2f} before)"),
         number("memory_limit_gb", "{:g} GB"),
         number("error_ours", "{:.2f} %"),
         number("error_rival", "{:.2f} %"),
+        number("error_difference", "{:+.2f}")
+        + number("error_difference_se", " ± {:.2f}")
+        + number("n_errors", " ({} draws)"),
         verdict(measured),
     ]
 
@@ -116,15 +115,17 @@ def page(records: list[dict[str, Any]]) -> str:
     undecided_first = sorted(records, key=lambda record: not record["undecided"])
     latest = {record["name"]: record for record in undecided_first}
     known = [latest[claim.name] for claim in CLAIMS if claim.name in latest]
-    sources = sorted({f"{record['time'][:10]}; {source(record)}" for record in known})
+    sources = sorted({f"{record['time'][:10]}; {circumstances(record)}" for record in known})
     return "\n\n".join(
         [
             "# Speed",
-            "Ours and the rival's ran in turn in one process, warmed up; the best time of each counts. Peak "
-            "memory is that of a fresh process that does the fit once, beside its level before, with "
-            "imports and data in place. Written by `make speed`.",
+            "Ours and the rival's ran in turn in one process, warmed up; the median time of each counts, and "
+            "the ratio of the best times stands beside it. The difference of the errors is ours minus the "
+            "rival's, with its standard error over the same draws of labels. Peak memory is that of a fresh "
+            "process that does the fit once, beside its level before, with imports and data in place. "
+            "Written by `make speed`.",
             markdown_table(HEADER, (line(record) for record in known)),
-            "\n".join(f"- {source}" for source in sources),
+            "\n".join(f"- {source}" for source in sources) + "\n",
         ]
     )
 

@@ -225,8 +225,8 @@ def encode_labels(y: Any, *, unlabeled: Any = "auto", weights: np.ndarray | None
     known = values[labeled]
     if known.dtype.kind == "f" and not (np.isfinite(known).all() and (known == np.floor(known)).all()):
         raise ValueError(
-            "Unknown label type: y is continuous, its labels are not whole numbers. Use a regressor, or "
-            "turn y into classes."
+            "Unknown label type: y is continuous, its labels are not whole numbers. Use a regressor "
+            "(and PartiallyLabeledKFold with stratify=False), or turn y into classes."
         )
     classes, known_codes = np.unique(known, return_inverse=True)
     if len(classes) < 2:

@@ -9,12 +9,14 @@ from weakly._labels import find_unlabeled
 
 try:
     from matplotlib import colormaps
+    from matplotlib.colors import to_rgba
 except ModuleNotFoundError as error:
     raise ImportError("weakly.plotting needs matplotlib: pip install 'weakly[plot]'") from error
 
 __all__ = ["plot_transduction", "project"]
 
 _MAX_LEGEND = 20
+_MANY_ROWS = 10_000
 
 
 def project(X):
@@ -93,28 +95,40 @@ def plot_transduction(
     ax = _new_axes() if ax is None else ax
     given, is_given = (labels, np.zeros(len(labels), dtype=bool)) if y is None else _given(y, unlabeled)
     classes = np.unique([*labels.tolist(), *np.asarray(given)[is_given].tolist()])
-    colors = _class_colors(len(classes))
+    colors = np.array([to_rgba(color) for color in _class_colors(len(classes))])
     for label, color in zip(classes, colors, strict=True):
-        rows = (labels == label) & ~is_given
-        ax.scatter(*plane[rows].T, color=color, s=10, alpha=0.6, linewidths=0, label=_legend_text(label))
-        rows = is_given & (given == label)
-        ax.scatter(
-            *plane[rows].T, color=color, s=150, marker="*", edgecolors="black", linewidths=0.8, zorder=3
-        )
+        ax.scatter([], [], color=color, label=_legend_text(label))
+    _draw_rows(ax, plane[~is_given], colors[np.searchsorted(classes, labels[~is_given])])
     if truth is not None:
         wrong = labels != np.asarray(truth)
         style = {"facecolors": "none", "edgecolors": "black", "linewidths": 0.8, "s": 36, "zorder": 2}
         ax.scatter(*plane[wrong].T, label="wrong", **style)
     if is_given.any():
-        style = {"color": "white", "edgecolors": "black", "marker": "*", "s": 110}
-        ax.scatter([], [], label="label given", **style)
+        star = {"marker": "*", "edgecolors": "black", "linewidths": 0.8}
+        star_colors = colors[np.searchsorted(classes, np.asarray(given)[is_given])]
+        ax.scatter(*plane[is_given].T, c=star_colors, s=150, zorder=3, **star)
+        ax.scatter([], [], color="white", label="label given", **star)
     if len(classes) <= _MAX_LEGEND:
         legend = ax.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
         for handle in legend.legend_handles:
-            handle.set(sizes=[50], alpha=1)
+            handle.set(sizes=[50])
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     return ax
+
+
+def _draw_rows(ax, plane, colors):
+    """Draw rows in random order, so that no class covers the others, and the finer the more there are."""
+    order = np.random.default_rng(0).permutation(len(plane))
+    room = 2000 / max(len(plane), 1)
+    ax.scatter(
+        *plane[order].T,
+        c=colors[order],
+        s=np.clip(10 * room, 2, 25),
+        alpha=np.clip(0.7 * room, 0.3, 0.7),
+        linewidths=0,
+        rasterized=len(plane) > _MANY_ROWS,  # a vector image would take many megabytes
+    )
 
 
 def _legend_text(label):

@@ -24,6 +24,57 @@ def test_numbers_are_standardised_and_missing_ones_marked():
     assert decisions["x"].used_as == "number, standardised, 1 missing set to the median and marked"
 
 
+def test_cells_that_are_no_numbers_are_missing_and_told():
+    matrix, decisions = features_of(x=["?", "", *map(str, [3, 4] * 74)])
+    np.testing.assert_array_equal(matrix[:, 1], [1, 1] + [0] * 148)
+    assert decisions["x"].used_as == (
+        "number, standardised, 2 missing (1 not read: '?') set to the median and marked"
+    )
+
+
+def test_numbers_too_large_to_square_are_missing():
+    matrix, decisions = features_of(x=["1e308", "-1e200", *map(str, [3, 4] * 10)])
+    np.testing.assert_array_equal(matrix[:, 1], [1, 1] + [0] * 20)
+    np.testing.assert_allclose(np.abs(matrix[2:, 0]).max(), np.abs(matrix[2:, 0]).min(), rtol=0.3)
+    assert "2 missing set to the median" in decisions["x"].used_as
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["9999-12-31", "0001-01-01"] * 2,
+        [datetime.date(9999, 12, 31), datetime.date(1, 1, 1)] * 2,
+    ],
+    ids=["text", "date"],
+)
+def test_dates_at_the_ends_of_the_calendar(values):
+    matrix, _ = features_of(x=values)
+    np.testing.assert_allclose(matrix, [[1], [-1], [1], [-1]])
+
+
+def test_blank_text_is_missing():
+    matrix, decisions = features_of(x=["a", "b", "", " ", "a", "b"], empty=[""] * 6)
+    np.testing.assert_array_equal(matrix.sum(axis=0), [2, 2, 2])
+    assert decisions["empty"].used_as == "dropped: empty"
+
+
+def test_dates_in_unclear_order_are_dropped_and_say_why():
+    _, decisions = features_of(x=["01/02/2024", "03/04/2024"], kept=[1.0, 3.0])
+    assert "day and month in unclear order" in decisions["x"].used_as
+
+
+def test_declared_categories_stay_categories():
+    _, decisions = features_of(x=pd.Categorical([1, 2, 1, 2]))
+    assert decisions["x"].kind == "category"
+
+
+def test_columns_of_one_name_are_all_used():
+    frame = pd.DataFrame([[1.0, 5.0], [2.0, 4.0], [4.0, 4.0]], columns=["a", "a"])
+    matrix, decisions = prepare_features(frame)
+    assert matrix.shape == (3, 2)
+    assert [decision.name for decision in decisions] == ["a", "a"]
+
+
 def test_outliers_are_clipped_and_infinities_are_missing():
     values = np.r_[np.zeros(50), 1e6, np.inf]
     matrix, _ = features_of(x=values)

@@ -7,7 +7,7 @@ def run(weakly, tmp_path, frame, *options, suffix=".csv", target="name"):
     """Write a table, label it, and return the filled one with the command's result."""
     source = tmp_path / f"table{suffix}"
     frame.to_csv(source, index=False) if suffix == ".csv" else frame.to_parquet(source)
-    result = weakly("label", source, "--target", target, *options)
+    result = weakly("label", source, "--target", target, "--force", *options)
     assert result.exit_code == 0, result.stderr
     out = tmp_path / f"table.labeled{suffix}"
     return (pd.read_csv(out) if suffix == ".csv" else pd.read_parquet(out)), result
@@ -95,13 +95,88 @@ def test_text_and_gaps(weakly, tmp_path, flowers):
 def test_summary_tells_rows_columns_classes_and_scores(weakly, tmp_path, flowers):
     flowers["key"] = [f"k{i}" for i in range(60)]
     _, result = run(weakly, tmp_path, flowers)
-    assert "60 rows, 6 labelled; laplacian-rls filled the other 54." in result.stdout
+    assert "60 rows, 6 labelled; laplacian-rls filled 54." in result.stdout
     assert "dropped: every value differs, like an identifier" in result.stdout
     assert "laplacian-rls: 6 of 6 (100%)" in result.stdout
     assert "SVC on the labelled rows: 6 of 6 (100%)" in result.stdout
-    assert "This rests on 6 labels" in result.stdout
-    assert "between 61% and 100%" in result.stdout  # Wilson for 6 of 6
-    assert "the supervised baseline does at least as well" in " ".join(result.stdout.split())
+    told = " ".join(result.stdout.split())
+    assert "a low estimate for the filled cells of the classes tested: the method saw 4 of the 6" in told
+    assert "between 61% and 100%" in told  # Wilson for 6 of 6
+    assert "If the labelled rows were picked at random" in told
+    assert "better than the baseline on 0 rows and worse on 0 (sign test: p = 1): these labels cannot" in told
+    assert "note: the supervised baseline does at least as well" in told
+    assert "not tested" not in told
+
+
+def test_classes_with_one_label_are_named_as_untested(weakly, tmp_path, flowers):
+    flowers.loc[6, "name"] = "peony"
+    filled, result = run(weakly, tmp_path, flowers)
+    n_filled = (filled["name"] == "peony").sum() - 1
+    assert n_filled > 1
+    told = " ".join(result.stdout.split())
+    assert f"note: not tested, for lack of a second label: peony ({n_filled} filled rows)." in told
+
+
+def test_a_real_class_called_none_stays(weakly, tmp_path, flowers):
+    words = {"rose": "none", "tulip": "NA"}
+    flowers["name"] = flowers["name"].map(words)
+    flowers.to_csv(tmp_path / "t.csv", index=False)
+    result = weakly("label", tmp_path / "t.csv", "--target", "name")
+    filled = pd.read_csv(tmp_path / "t.labeled.csv", na_filter=False)
+    assert filled["name"].tolist() == [words[name] for name in flowers.attrs["truth"]]
+    assert "'none' is taken for a class; if it means missing, add --missing 'none'." in result.stdout
+
+
+@pytest.mark.parametrize("word", ["none", "-1"])
+def test_a_word_for_missing_labels(weakly, tmp_path, flowers, word):
+    flowers["name"] = flowers["name"].fillna(word)
+    filled, _ = run(weakly, tmp_path, flowers, "--missing", word, "--missing", "other")
+    assert filled["name"].tolist() == flowers.attrs["truth"]
+
+
+@pytest.mark.parametrize("dtype", ["object", "category"])
+def test_blank_parquet_cells_are_missing_and_spellings_lose_their_blanks(weakly, tmp_path, flowers, dtype):
+    flowers["name"] = flowers["name"].fillna("").replace("rose", "rose  ").astype(dtype)
+    filled, _ = run(weakly, tmp_path, flowers, suffix=".parquet")
+    assert filled["name"].tolist()[:6] == flowers["name"].tolist()[:6]
+    assert filled["name"].tolist()[6:] == flowers.attrs["truth"][6:]
+
+
+def test_repeated_and_empty_headers_come_back(weakly, tmp_path, flowers):
+    flowers.columns = ["size", "size", "", "name"]
+    flowers.to_csv(tmp_path / "t.csv", index=False)
+    result = weakly("label", tmp_path / "t.csv", "--target", "name", "--report", tmp_path / "r.html")
+    assert result.exit_code == 0, result.stderr
+    before, after = ((tmp_path / name).read_text().splitlines() for name in ("t.csv", "t.labeled.csv"))
+    assert after[0] == "size,size,,name,name_confidence"
+    assert [line.split(",")[:3] for line in after] == [line.split(",")[:3] for line in before]
+
+
+def test_a_semicolon_table_in_windows_letters(weakly, tmp_path, flowers):
+    words = {"rose": "rosé", "tulip": "tulipe"}
+    flowers["name"] = flowers["name"].map(words)
+    flowers.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",", encoding="cp1252")
+    result = weakly("label", tmp_path / "t.csv", "--target", "name")
+    assert result.exit_code == 0, result.stderr
+    assert "number, standardised" in result.stdout
+    assert "separated by semicolons" in result.stdout
+    filled = pd.read_csv(tmp_path / "t.labeled.csv", sep=";", decimal=",", encoding="cp1252")
+    assert filled["name"].tolist() == [words[name] for name in flowers.attrs["truth"]]
+    np.testing.assert_array_equal(filled["height"], flowers["height"])
+
+
+def test_files_are_overwritten_only_by_force(weakly, tmp_path, flowers):
+    flowers.to_csv(tmp_path / "t.csv", index=False)
+    command = ("label", tmp_path / "t.csv", "--target", "name", "--folds", "0")
+    for name, options in (("t.labeled.csv", ()), ("r.html", ("--report", tmp_path / "r.html"))):
+        (tmp_path / name).write_text("mine")
+        result = weakly(*command, *options)
+        assert result.exit_code == 2
+        assert f"{name}' exists already: add --force" in result.stderr
+        assert (tmp_path / name).read_text() == "mine"
+        assert weakly(*command, *options, "--force").exit_code == 0
+        assert (tmp_path / name).read_text() != "mine"
+        (tmp_path / name).unlink()
 
 
 def test_no_warning_where_the_unlabelled_rows_help(weakly, tmp_path):
@@ -116,6 +191,7 @@ def test_no_warning_where_the_unlabelled_rows_help(weakly, tmp_path):
     assert "laplacian-rls: 6 of 6" in result.stdout
     assert "SVC on the labelled rows: 6 of 6" not in result.stdout
     assert "at least as well" not in result.stdout
+    assert "note:" not in result.stdout
 
 
 def test_ignored_columns_do_not_matter(weakly, tmp_path, flowers):
@@ -175,10 +251,11 @@ def test_cells_are_not_markup(weakly, tmp_path, flowers):
         (lambda f: f.assign(name="rose"), ["--target", "name"], "no missing label"),
         (lambda f: f.assign(name=None), ["--target", "name"], "no label at all"),
         (lambda f: f.replace({"name": "tulip"}, "rose"), ["--target", "name"], "one class only"),
-        (lambda f: f.assign(name=f.height.where(f.index < 9)), ["--target", "name"], "cannot be filled"),
+        (lambda f: f.assign(name=f.height.where(f.index < 12)), ["--target", "name"], "only classes can be"),
+        (lambda f: f.rename(columns={"color": "name"}), ["--target", "name"], "2 columns are named 'name'"),
         (lambda f: f.assign(name_confidence=1), ["--target", "name"], "'name_confidence' already"),
         (lambda f: f[["name"]], ["--target", "name"], "no column is left to learn from"),
-        (lambda f: f[["name"]], ["--target", "x"], "separated by something else than commas"),
+        (lambda f: f[["name"]], ["--target", "x"], "separated by commas, semicolons"),
     ],
 )
 def test_errors_are_one_line(weakly, tmp_path, flowers, change, options, message):

@@ -1,10 +1,13 @@
 import base64
+import datetime
 import re
 import sys
 from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
+
+import weakly as weakly_package
 
 NASTY = "<script>alert('$x & \"y\"')</script>"
 
@@ -75,6 +78,30 @@ def test_report_compares_with_the_baseline(report):
     page, _ = report
     assert re.search(r"laplacian-rls: 6 of 6 \(100%\)", page)
     assert re.search(r"SVC on the labelled rows: 6 of 6 \(100%\)", page)
+
+
+def test_report_says_where_it_comes_from(report):
+    page, _ = report
+    today = datetime.date.today()
+    assert f"t.csv, seed 0, weakly {weakly_package.__version__}, {today.isoformat()}" in page
+
+
+def test_own_sentences_are_whole_and_cells_are_cut(weakly, tmp_path, flowers):
+    flowers["notes"] = "a" * 99
+    flowers["width"] = flowers["width"].astype(str).where(flowers.index > 0, "unknown")
+    flowers.to_csv(tmp_path / "t.csv", index=False)
+    weakly("label", tmp_path / "t.csv", "--target", "name", "--report", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in row] for row in Reader(page).rows]
+    told = "number, standardised, 1 missing (1 not read: 'unknown') set to the median and marked"
+    assert ["width", told] in rows
+    assert any(cell == "a" * 59 + "…" for row in rows for cell in row)
+
+
+def test_notes_are_boxed_without_a_prefix(report):
+    page, _ = report
+    assert '<p class="note">The supervised baseline does at least as well' in page
+    assert "warning:" not in page
 
 
 def test_report_needs_matplotlib(weakly, tmp_path, flowers, monkeypatch):

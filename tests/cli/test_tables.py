@@ -1,41 +1,73 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from weakly.cli._errors import UserError
-from weakly.cli._tables import output_path, read_table, write_table
+from weakly.cli._tables import output_path, read_table, require_free
 
 
-def test_text_cells_are_typed_for_learning_and_kept_for_writing(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("zip,flag,note,big\n007, TRUE ,a,1e3\n,false,NA,\n010,n/a,b,2\n")
+def written_again(path):
+    """Read a table, write it, and return the bytes of the copy."""
     table = read_table(path)
-    np.testing.assert_array_equal(table.typed["zip"], [7, np.nan, 10])
-    assert table.typed["flag"].tolist()[:2] == [True, False]
-    assert table.typed["flag"].isna().tolist() == [False, False, True]
-    assert table.typed["note"].isna().tolist() == [False, True, False]
-    np.testing.assert_array_equal(table.typed["big"], [1000, np.nan, 2])
-    write_table(table.written, tmp_path / "again.csv")
-    assert (tmp_path / "again.csv").read_text() == path.read_text()
+    copy = path.with_stem("again")
+    table.write(table.cells, copy)
+    return copy.read_bytes()
 
 
-def test_a_column_with_one_word_among_numbers_is_text(tmp_path):
-    path = tmp_path / "t.tsv"
-    path.write_text("a\tb\n1\t1\nx\t2\n")
-    typed = read_table(path).typed
-    assert typed["a"].tolist() == ["1", "x"]
-    assert typed["b"].tolist() == [1, 2]
-
-
-def test_byte_order_mark_and_short_rows(tmp_path):
+def test_text_cells_come_back_as_they_were(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_bytes("a,b\n1\n2,3\n".encode("utf-8-sig"))
-    typed = read_table(path).typed
-    assert list(typed.columns) == ["a", "b"]
-    np.testing.assert_array_equal(typed["b"], [np.nan, 3])
+    path.write_text("zip,flag,note\n007, TRUE ,a\n,false,NA\n")
+    assert read_table(path).cells.to_numpy().tolist() == [["007", " TRUE ", "a"], ["", "false", "NA"]]
+    assert written_again(path) == path.read_bytes()
+
+
+def test_headers_come_back_as_they_were(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,a,b,,species\n1,2,3,4,x\n")
+    assert written_again(path) == path.read_bytes()
+    assert read_table(path).position("species") == 4
+    with pytest.raises(UserError, match="2 columns are named 'a'"):
+        read_table(path).position("a")
+
+
+@pytest.mark.parametrize(
+    ("separator", "suffix"), [(",", ".csv"), (";", ".csv"), ("\t", ".csv"), ("|", ".csv"), ("\t", ".tsv")]
+)
+def test_separators(tmp_path, separator, suffix):
+    path = tmp_path / f"t{suffix}"
+    path.write_text(
+        f'"a; b, c|d"{separator}b{separator}c\n1,5{separator}2{separator}3\n'.replace(
+            "1,5", '"1,5"' if separator == "," else "1,5"
+        )
+    )
+    table = read_table(path)
+    assert list(table.cells.columns) == ["a; b, c|d", "b", "c"]
+    assert table.cells.iloc[0].tolist() == ["1,5", "2", "3"]
+    assert len(table.notes) == (suffix == ".csv" and separator != ",")
+    copy = written_again(path).decode()
+    assert copy.splitlines()[1] == path.read_text().splitlines()[1]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_encodings(tmp_path, encoding):
+    path = tmp_path / "t.csv"
+    path.write_bytes("a,b\nné,3\n".encode(encoding))
+    table = read_table(path)
+    assert table.cells.columns.tolist() == ["a", "b"]
+    assert table.cells.iloc[0].tolist() == ["né", "3"]
+    assert [("Windows-1252" in note) for note in table.notes] == [True] * (encoding == "cp1252")
+    assert written_again(path) == path.read_bytes()
+
+
+def test_short_rows_and_long_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1\n2,3\n")
+    assert read_table(path).cells["b"].tolist() == ["", "3"]
+    path.write_text("a,b\n1,2,3\n")
+    with pytest.raises(UserError, match="Expected 2 fields in line 2, saw 3"):
+        read_table(path)
 
 
 def test_parquet_keeps_types_and_index(tmp_path):
@@ -43,8 +75,8 @@ def test_parquet_keeps_types_and_index(tmp_path):
         {"y": pd.array([1, None], dtype="Int8"), "c": pd.Categorical(["a", "b"])}, index=[4, 4]
     )
     frame.to_parquet(tmp_path / "t.parquet")
-    write_table(read_table(tmp_path / "t.parquet").written, tmp_path / "u.parquet")
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "u.parquet"), frame)
+    written_again(tmp_path / "t.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "again.parquet"), frame)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +84,7 @@ def test_parquet_keeps_types_and_index(tmp_path):
     [
         ("t.csv", b"", "No columns"),
         ("t.csv", b"a,b\n", "holds no rows"),
-        ("t.csv", b"a,b\n1,\xe9\n", "UTF-8"),
+        ("t.csv", b"a,b\n1,\x81\n", "UTF-8"),
         ("t.csv", b'a,b\n"1,2\n', "EOF"),
         ("t.parquet", b"nothing of the kind", "cannot read"),
         ("t.xlsx", b"", "'.xlsx': use one of .csv, .tsv, .parquet"),
@@ -83,3 +115,16 @@ def test_output_path(tmp_path):
         output_path(source, tmp_path / "other.parquet")
     with pytest.raises(UserError, match="does not exist"):
         output_path(source, tmp_path / "nowhere" / "other.csv")
+
+
+def test_nothing_is_overwritten_unless_forced(tmp_path):
+    source, taken = tmp_path / "a.csv", tmp_path / "a.labeled.csv"
+    source.touch()
+    taken.touch()
+    with pytest.raises(UserError, match="exists already: add --force"):
+        output_path(source, None)
+    with pytest.raises(UserError, match="exists already: add --force"):
+        require_free(taken)
+    assert output_path(source, None, force=True) == taken
+    with pytest.raises(UserError, match="the table itself"):
+        output_path(source, source, force=True)

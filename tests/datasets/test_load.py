@@ -2,9 +2,11 @@ import os
 
 import numpy as np
 import pytest
+import sklearn.datasets
 from scipy.sparse import random_array
 
 from weakly.datasets import list_datasets, load
+from weakly.datasets._sources import SOURCES, conversion
 
 
 @pytest.fixture
@@ -89,6 +91,58 @@ def test_absent_directory_says_how_to_set_it(function, value, monkeypatch):
     assert ("no/such/place" if value else "is not set") in message
     assert "export WEAKLY_DATA=" in message
     assert all(field in message for field in ["X_indptr", "classes", "bag_y", "labeled_L", "is_train"])
+
+
+@pytest.mark.parametrize("name", ["usps", "mnist", "ssl_text", "mil_tiger"])
+def test_absent_data_name_their_collection_and_how_to_convert_it(name, tmp_path, monkeypatch):
+    collection = {
+        "usps": "Elements of Statistical Learning",
+        "mnist": "LeCun, Cortes and Burges",
+        "ssl_text": "Chapelle, Schoelkopf and Zien",
+        "mil_tiger": "Andrews, Tsochantaridis and Hofmann",
+    }[name]
+    monkeypatch.setenv("WEAKLY_DATA", "")
+    for directory in (None, tmp_path):
+        with pytest.raises(ValueError, match=collection) as caught:
+            load(name, directory=directory)
+        assert f'np.savez_compressed("{name}.npz"' in str(caught.value)
+        assert collection in str(caught.value).splitlines()[0]
+
+
+def convert(name, folder, monkeypatch, **names):
+    monkeypatch.chdir(folder)
+    exec(conversion(name), {"np": np} | names)
+    return load(name, directory=folder)
+
+
+def test_the_conversion_of_usps_reads_the_published_files(tmp_path, monkeypatch):
+    rows = {"train": [[6.0, -1.0, 0.5], [5.0, 0.25, 1.0]], "test": [[9.0, 0.0, -0.5]]}
+    for part, values in rows.items():
+        np.savetxt(tmp_path / f"zip.{part}.gz", values)
+    data = convert("usps", tmp_path, monkeypatch)
+    assert data.X.tolist() == [[-1.0, 0.5], [0.25, 1.0], [0.0, -0.5]]
+    assert data.target_names[data.y].tolist() == ["6", "5", "9"]
+
+
+def test_the_conversion_of_mnist_keeps_the_order_of_rows(tmp_path, monkeypatch):
+    def fetch_openml(name, *, return_X_y, as_frame):
+        assert (name, return_X_y, as_frame) == ("mnist_784", True, False)
+        return np.eye(3), np.array(["5", "0", "4"], dtype=object)
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch_openml)
+    data = convert("mnist", tmp_path, monkeypatch, sklearn=sklearn)
+    assert data.X.tolist() == np.eye(3).tolist()
+    assert data.target_names[data.y].tolist() == ["5", "0", "4"]
+
+
+def test_every_conversion_is_code():
+    for name in SOURCES:
+        compile(conversion(name), name, "exec")
+
+
+@pytest.mark.skipif("WEAKLY_DATA" not in os.environ, reason="WEAKLY_DATA is not set")
+def test_the_origin_of_all_data_is_known():
+    assert set(list_datasets()) <= set(SOURCES)
 
 
 def test_absent_directory_argument_is_named():

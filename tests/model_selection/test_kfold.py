@@ -153,6 +153,7 @@ def test_shuffle_is_seeded():
         ([0, 1, -1], 2, r"0 labelled rows to test \(2 more .*\): label more rows"),
         ([-1, -1], 2, "no labelled row"),
         ([0.5, 1.5, 2.5], 2, "continuous.*stratify=False"),
+        ([np.inf, 1.0, np.inf, 1.0], 2, "continuous.*stratify=False"),
         (None, 2, "y is required"),
     ],
 )

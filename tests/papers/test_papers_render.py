@@ -72,6 +72,24 @@ def test_a_table_shows_ours_beside_the_papers(tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_nothing_stored_writes_nothing(tmp_path):
+    paper = make_paper()
+    assert render(paper, paper.tables[0], tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_picture_is_drawn_again_only_for_a_changed_table(tmp_path):
+    paper = make_paper()
+    run(paper, quick=True, results=tmp_path)
+    _, picture = render(paper, paper.tables[0], tmp_path)
+    picture.write_bytes(b"drawn by another version of matplotlib")
+    render(paper, paper.tables[0], tmp_path)
+    assert picture.read_bytes().startswith(b"drawn")
+    run(paper, results=tmp_path)
+    render(paper, paper.tables[0], tmp_path)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
 def test_without_matplotlib_the_message_names_the_extra(tmp_path, monkeypatch):
     paper = make_paper()
     run(paper, quick=True, results=tmp_path)
@@ -90,8 +108,26 @@ def test_the_scoreboard_counts_and_names_its_sources(tmp_path):
     record = Store(tmp_path / "toys" / "toy.jsonl").records()[0]
     assert record["machine"]["cpu"] in page
     assert f"numpy {record['versions']['numpy']}" in page
+    assert f"source {record['source']}" in page
     assert "8 results" in page
     assert "speed.md" not in page
+
+
+def test_rivals_do_not_count_and_are_named_where_they_do_better(tmp_path):
+    # "first" is about 10 lower than "second" in both columns
+    paper = make_paper(fields={"rivals": ("first",)})
+    run(paper, quick=True, results=tmp_path)
+    page = report([paper], tmp_path).read_text()
+    assert "| toys | toy | 2 | 0 |  | 1 of 1 |" in page
+    assert (
+        "Rivals with a better mean than every row of ours: first, at 1 (11.57); first, at 5 (15.57)." in page
+    )
+    beaten = make_paper(fields={"rivals": ("second",)})
+    page = report([beaten], tmp_path).read_text()
+    assert "| toys | toy | 2 | 1 | 1 |  |" in page
+    assert "Rivals with" not in page
+    upwards = make_paper(fields={"rivals": ("second",), "lower_is_better": False})
+    assert "ours: second, at 1 (21.57); second, at 5" in report([upwards], tmp_path).read_text()
 
 
 def test_the_scoreboard_without_results_says_so(tmp_path):

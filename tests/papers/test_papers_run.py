@@ -10,27 +10,40 @@ import numpy as np
 import pytest
 from toy_paper import expected_value, lines, make_paper
 
-from weakly.papers import Store, Table, compare, run
+from weakly.papers import Store, Table, _compare, _environment, compare, run
 
 RUNNER = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from toy_paper import make_paper
 from weakly.papers import run
+if sys.argv[3] == "wait":
+    print("ready", flush=True)
+    sys.stdin.readline()
 
 def tell(done, total, outcome):
     if outcome is not None:
         print(outcome.status, flush=True)
 
-run(make_paper(), repeats=15, results=sys.argv[2], progress=tell)
+run(make_paper(), repeats=15, jobs=int(sys.argv[4]), results=sys.argv[2], progress=tell)
 """
 N_CELLS = 60
 
 
-def start(folder, seconds):
-    command = [sys.executable, "-c", RUNNER, Path(__file__).parent, folder]
-    environment = os.environ | {"TOY_SECONDS": str(seconds)}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+def start(folder, seconds, *, wait=False, jobs=1):
+    """Start a run; with ``wait`` it begins at a line of input."""
+    waiting = "wait" if wait else "go"
+    command = [sys.executable, "-c", RUNNER, Path(__file__).parent, folder, waiting, str(jobs)]
+    environment = os.environ | {"TOY_SECONDS": str(seconds), "TOY_LOG": f"{folder}.log"}
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    )
+
+
+def evaluated(folder):
+    """Cells whose evaluation began, in any process."""
+    log = Path(f"{folder}.log")
+    return log.read_text().splitlines() if log.exists() else []
 
 
 def n_told(runner):
@@ -52,6 +65,7 @@ def test_results_are_the_evaluated_numbers_with_their_circumstances(tmp_path):
         assert record["seconds"] >= 0
         assert {"weakly", "numpy", "scipy", "scikit-learn", "numba", "python"} <= set(record["versions"])
         assert set(record["machine"]) == {"cpu", "cores", "system"}
+        assert len(record["source"]) == 12
     text = (tmp_path / "toys" / "toy.jsonl").read_text()
     assert str(Path.cwd()) not in text
 
@@ -153,10 +167,91 @@ def test_kills_at_random_moments_lose_at_most_the_running_cell(tmp_path):
 
 
 def test_two_runs_at_once_share_the_work_and_store_every_cell_once(tmp_path):
-    runners = [start(tmp_path, seconds=0.02) for _ in range(2)]
+    runners = [start(tmp_path, seconds=0.02, wait=True) for _ in range(2)]
+    for runner in runners:
+        assert runner.stdout.readline() == "ready\n"
+    for runner in runners:
+        runner.stdin.write("go\n")
+        runner.stdin.flush()
     assert sum(n_told(runner) for runner in runners) == N_CELLS
     records = lines(tmp_path / "toys" / "toy.jsonl")
     assert len({(r["row"], r["column"], r["seed"]) for r in records}) == len(records) == N_CELLS
+    # both take the same cell at the same time now and then; in a common order they always would
+    assert len(evaluated(tmp_path)) < 1.4 * N_CELLS
+
+
+def test_cells_come_in_another_order_each_time_but_row_by_row(tmp_path):
+    orders = []
+    for number in range(2):
+        told = []
+        tell = lambda done, total, outcome, told=told: told.append(outcome)  # noqa: E731
+        run(make_paper(), repeats=15, results=tmp_path / str(number), progress=tell)
+        orders.append([(outcome.cell.row, outcome.cell.column, outcome.cell.seed) for outcome in told[1:]])
+    assert orders[0] != orders[1]
+    assert sorted(orders[0]) == sorted(orders[1])
+    for order in orders:
+        rows = [row for row, _, _ in order]
+        assert rows in (sorted(rows), sorted(rows)[::-1])
+
+
+def test_workers_of_a_killed_run_leave_their_cells(tmp_path):
+    runner = start(tmp_path, seconds=3, jobs=2)
+    deadline = time.monotonic() + 60
+    while not evaluated(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    runner.kill()
+    runner.communicate(timeout=3)  # the workers hold its output open
+    time.sleep(3.5)
+    assert 1 <= len(evaluated(tmp_path)) <= 2
+    assert stored(tmp_path) == []
+
+
+def test_fresh_forgets_what_is_stored_and_measures_again(tmp_path):
+    paper = make_paper()
+    run(paper, results=tmp_path)
+    first = lines(tmp_path / "toys" / "toy.jsonl")
+    Store(tmp_path / "toys" / "other.jsonl").append({"not": "ours"})
+    summary = run(paper, quick=True, fresh=True, results=tmp_path)
+    assert (summary.total, summary.found, summary.stored) == (8, 0, 8)
+    assert len(lines(tmp_path / "toys" / "toy.jsonl")) == 8 < len(first)
+    assert len(lines(tmp_path / "toys" / "other.jsonl")) == 1
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_absent_data_is_told_before_the_first_cell_and_costs_no_result(tmp_path, monkeypatch, fresh):
+    monkeypatch.delenv("WEAKLY_DATA", raising=False)
+    needy = make_paper(fields={"datasets": ("usps",)})
+    run(make_paper(), repeats=1, results=tmp_path)
+    told = []
+    with pytest.raises(ValueError, match=r"WEAKLY_DATA is not set.*'usps' is the zip-code digits"):
+        run(needy, quick=True, fresh=fresh, results=tmp_path, progress=lambda *call: told.append(call))
+    assert told == []
+    assert len(stored(tmp_path)) == 4
+    # what is stored needs no data
+    assert run(needy, repeats=1, results=tmp_path).found == 4
+
+
+def test_results_know_the_source_they_were_measured_with(tmp_path, monkeypatch):
+    paper = make_paper()
+    run(paper, repeats=1, results=tmp_path)
+    assert compare(paper, paper.tables[0], tmp_path).n_outdated == 0
+    monkeypatch.setattr(_compare, "source_hash", lambda: "another")
+    assert compare(paper, paper.tables[0], tmp_path).n_outdated == 4
+    assert run(paper, repeats=1, results=tmp_path).found == 4
+
+
+def test_the_source_is_that_of_the_modules_that_give_numbers(tmp_path, monkeypatch):
+    for name in ("graphs.py", "solvers/_direct.py", "cli/_app.py", "papers/_run.py", "plotting.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a = 1\n")
+    monkeypatch.setattr(_environment, "_PACKAGE", tmp_path)
+    source = _environment.source_hash.__wrapped__
+    before = source()
+    for name in ("cli/_app.py", "papers/_run.py", "plotting.py"):
+        (tmp_path / name).write_text("a = 2\n")
+    assert source() == before
+    (tmp_path / "solvers/_direct.py").write_text("a = 2\n")
+    assert source() != before
 
 
 @pytest.mark.parametrize("argument", ["repeats", "jobs"])
@@ -174,6 +269,7 @@ def test_an_unknown_table_is_refused(tmp_path):
     ("wrong", "message"),
     [
         ({"settings": {"z": {}}}, "settings of table 't' name rows it does not have"),
+        ({"rivals": ("z",)}, "rivals of table 't' name rows it does not have"),
         ({"published": {("a", "z"): 1.0}}, "published of table 't' has no place"),
         ({"targets": {("z", "1"): 1.0}}, "targets of table 't' has no place"),
     ],

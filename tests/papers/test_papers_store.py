@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 import threading
+from dataclasses import asdict
 
 import pytest
 
@@ -59,6 +60,29 @@ def test_first_of_doubled_records_counts(store):
     doubled = json.loads(store.path.read_text()) | {"value": 7.0}
     store.append(doubled)
     assert store.finished()[CELL]["value"] == 1.5
+
+
+FOREIGN = ["3", "null", "[1]", '"text"', "{}", '{"paper": "p"}', json.dumps(asdict(OTHER))]
+
+
+@pytest.mark.parametrize("line", FOREIGN)
+def test_lines_that_are_no_cell_are_passed_over(store, line):
+    store.add(CELL, {"value": 1.5})
+    with store.path.open("a") as file:
+        file.write(line + "\n")
+    assert list(store.finished()) == [CELL]
+    assert store.add(OTHER, {"value": 2.5})
+    assert list(store.finished()) == [CELL, OTHER]
+
+
+def test_a_cleared_store_is_empty_and_takes_new_records(store):
+    store.clear()
+    assert not store.path.exists()
+    store.add(CELL, {"value": 1.5})
+    store.clear()
+    assert store.finished() == {}
+    assert store.add(CELL, {"value": 2.5})
+    assert [record["value"] for record in store.records()] == [2.5]
 
 
 def test_not_a_number_is_refused_and_leaves_no_trace(store):

@@ -10,6 +10,9 @@ from weakly.papers import Paper, Table
 
 
 def evaluate(settings, column, seed):
+    if "TOY_LOG" in os.environ:
+        with open(os.environ["TOY_LOG"], "a") as log:
+            log.write(f"{settings['base']} {column} {seed}\n")
     time.sleep(float(os.environ.get("TOY_SECONDS", "0")))  # not a setting: it does not change the result
     if settings.get("fails_at") == seed:
         raise RuntimeError(f"seed {seed} does not work")
@@ -19,7 +22,8 @@ def evaluate(settings, column, seed):
     }
 
 
-def make_paper(**settings):
+def make_paper(fields=None, **settings):
+    """Toy paper; ``fields`` change its table, ``settings`` those of its rows."""
     rows = {"first": {"base": 10.0, **settings}, "second": {"base": 20.0, **settings}}
     table = Table(
         key="toy",
@@ -32,6 +36,7 @@ def make_paper(**settings):
         targets={("second", "5"): 26.0},
         repeats=5,
         quick_repeats=2,
+        **fields or {},
     )
     return Paper("toys", "Toys", "Nowhere, 2000", (table,))
 

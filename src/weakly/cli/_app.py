@@ -71,6 +71,10 @@ def label(
     ignore: Annotated[
         list[str] | None, typer.Option(help="Column not to learn from; give it once per column.")
     ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(help="Word of the target column that means a missing label; give it once per word."),
+    ] = None,
     folds: Annotated[
         int,
         typer.Option(
@@ -78,12 +82,14 @@ def label(
         ),
     ] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ):
     """Fill the missing labels of a table.
 
     Learns from labelled and unlabelled rows together, fills only the empty cells of the target column, and
     adds a column TARGET_confidence (1 for labels that were given). All other cells come back as they were.
-    Empty cells and the words NA, N/A, NaN, null and none count as missing.
+    Only empty cells count as missing labels, and the words named by `--missing`. In other columns NA, N/A,
+    NaN, null and none are missing values too.
 
     Example: `weakly label flowers.csv --target species --report flowers.html`
     """
@@ -96,8 +102,10 @@ def label(
             method=method,
             out=out,
             report=report,
+            missing=missing or (),
             ignore=ignore or (),
-            max_splits=folds,
+            force=force,
+            max_refits=folds,
             seed=seed,
         )
 

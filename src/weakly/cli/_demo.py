@@ -50,13 +50,18 @@ def run_demo(*, labels_per_class, seed, out):
     console.rule("The same from a table: weakly label digits.csv --target digit")
     _write_table(digits, targets[0], out / "digits.csv")
     labeling = run_label(
-        out / "digits.csv", "digit", method=DEFAULT_METHOD, report=out / "digits.html", seed=seed
+        out / "digits.csv",
+        "digit",
+        method=DEFAULT_METHOD,
+        report=out / "digits.html",
+        force=True,
+        seed=seed,
     )
     right = (labeling.filled == truth)[labeling.missing].mean()
     console.print(f"\nHere the truth is known: {right:.1%} of the filled labels are right.", highlight=False)
 
     picture = out / "digits.png"
-    _draw(digits, targets[0], filled[SHOWN_METHOD][0], accuracies, picture)
+    draw(digits, targets[0], filled[SHOWN_METHOD][0], accuracies).savefig(picture, dpi=110)
     console.print(f"Picture: {picture}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -116,7 +121,7 @@ def _write_table(digits, y, path):
     frame.to_csv(path, index=False)
 
 
-def _draw(digits, y, filled, accuracies, path):
+def draw(digits, y, filled, accuracies):
     """Draw the labelled digits, the accuracies, and all digits on a map with the mistakes ringed."""
     figure = Figure(figsize=(14, 7.5), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=[1, 1.3])
@@ -129,7 +134,7 @@ def _draw(digits, y, filled, accuracies, path):
         plane = TSNE(perplexity=30, max_iter=400, init="pca", random_state=0).fit_transform(X)
     plot_transduction(filled, X, y, truth=digits.target, embedding=plane, ax=ax)
     ax.set_title(f"All {len(y)} digits, coloured by {SHOWN_METHOD}", loc="left")
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def _draw_given(digits, y, ax, max_rows=5):
@@ -141,15 +146,25 @@ def _draw_given(digits, y, ax, max_rows=5):
 
 
 def _draw_accuracies(accuracies, ax):
-    names, values = list(accuracies), np.array(list(accuracies.values()))
-    colors = ["tab:green" if name in weakly.__all__ else "silver" for name in names]
-    bars = ax.barh(names, values.mean(axis=1), color=colors)
-    ax.bar_label(bars, [f"{mean:.1%}" for mean in values.mean(axis=1)], label_type="center")
-    for draw in values.T:
-        ax.plot(draw, names, "|", color="black", markersize=12)
+    """Draw a dot per draw of the labels and a diamond for their mean."""
+    for package, color in {"scikit-learn": "dimgray", "weakly": "tab:green"}.items():
+        of_package = {
+            name: values
+            for name, values in accuracies.items()
+            if (name in weakly.__all__) == (package == "weakly")
+        }
+        for name, values in of_package.items():
+            mean = np.mean(values)
+            ax.plot(values, [name] * len(values), "o", color=color, alpha=0.4)
+            ax.annotate(f"{mean:.1%}", (mean, name), (0, 10), textcoords="offset points", ha="center")
+        means = [np.mean(values) for values in of_package.values()]
+        ax.plot(means, list(of_package), "D", color=color, markersize=9, label=f"mean, {package}")
+    ax.plot([], [], "o", color="gray", alpha=0.4, label="one draw of the labels")
+    ax.figure.legend(loc="outside lower right", ncols=3, frameon=False, fontsize="small")
     ax.invert_yaxis()
-    ax.set_xlim(min(0.5, values.min() - 0.05), 1)
-    ax.xaxis.set_major_formatter(PercentFormatter(1))
+    ax.margins(y=0.15)
+    ax.grid(axis="y", color="gainsboro")
+    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     ax.set_title(f"Accuracy on the unlabelled digits, {N_DRAWS} draws", loc="left")

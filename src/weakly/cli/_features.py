@@ -1,7 +1,8 @@
 """Columns of any kind to one matrix of features, and a line about every decision.
 
-Each kind is scaled so that two unrelated rows differ by about 2 in squared distance per column: standardised
-numbers, one-hot levels and tf-idf vectors of unit length all do. No column outweighs the others by its unit.
+No column outweighs the others by its unit: standardised numbers, one-hot levels and tf-idf vectors of unit
+length all differ by at most about 2 in squared distance between two unrelated rows, on average. Some columns
+weigh less: numbers whose outliers are clipped, a rare true, categories of two or of one dominant level.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
+from weakly.cli._cells import read_cells, to_days
 from weakly.cli._errors import UserError
 
 CLIP = 3.0  # standard deviations; a nearly constant column would otherwise rule the distances
+TOO_LARGE = 1e150  # sums of squares of such numbers overflow
 MAX_LEVELS = 50
 MAX_WORDS = 5000
 WORD = re.compile(r"\w+")
 MISSING_LEVEL = "(missing)"
+MAX_UNREAD = 3
 
 _NUMBER_TYPES = ("integer", "floating", "mixed-integer-float", "decimal")
 _DATE_TYPES = ("datetime64", "datetime", "date")
@@ -51,7 +55,7 @@ def prepare_features(frame):
     Returns the matrix (CSR where text or many levels make it sparse) and the list of ``Column`` decisions.
     """
     frame = frame.reset_index(drop=True)
-    columns = [_judge(frame[name]) for name in frame.columns]
+    columns = [_judge(frame.iloc[:, place]) for place in range(frame.shape[1])]  # names may repeat
     used = {str(position): column for position, column in enumerate(columns) if column.kind != "dropped"}
     if not used:
         reasons = (
@@ -105,50 +109,72 @@ def _judge(column):
     if present.empty:
         return Column(name, "dropped", "empty")
     if kind in _NUMBER_TYPES:
-        values = _as_floats(column)
-        if len(values) > 1 and (np.diff(values) == 1).all():
-            return Column(name, "dropped", "counts the rows")
-        return _number(name, values, "number")
+        return _number(name, _as_floats(column))
     if kind == "boolean":
-        return _number(name, _as_floats(column), "true/false as 1/0")
+        return _scaled(name, _as_floats(column), "true/false as 1/0")
     if kind in _DATE_TYPES:
-        return _date(name, pd.to_datetime(column, utc=True))
+        return _scaled(name, to_days(pd.to_datetime(column, utc=True, errors="coerce")), "date as days")
     if kind in _DURATION_TYPES:
-        return _number(name, pd.to_timedelta(column) / pd.Timedelta(days=1), "duration in days")
-    if kind in ("string", "categorical"):
-        return _judge_string(name, column.astype(object))
+        return _scaled(name, pd.to_timedelta(column) / pd.Timedelta(days=1), "duration in days")
+    if kind == "string":
+        return _judge_text(name, read_cells(column))
+    if kind == "categorical":
+        return _words(name, column.astype(object).map(str, na_action="ignore"))
     return Column(name, "dropped", f"values of kind {kind!r}")
+
+
+def _judge_text(name, reading):
+    if not reading.values.count():
+        return Column(name, "dropped", "empty")
+    if reading.kind == "number":
+        return _number(name, reading.values, reading.unread)
+    if reading.kind == "boolean":
+        return _scaled(name, reading.values, "true/false as 1/0")
+    if reading.kind == "date":
+        return _scaled(name, reading.values, "date as days", reading.unread)
+    if reading.kind == "unclear date":
+        return Column(name, "dropped", "dates with day and month in unclear order, write them as 2024-12-31")
+    return _words(name, reading.values)
 
 
 def _as_floats(column):
     return column.to_numpy(dtype=float, na_value=np.nan)
 
 
-def _number(name, values, what):
-    values = pd.Series(values).replace([np.inf, -np.inf], np.nan)
+def _number(name, values, unread=()):
+    if len(values) > 1 and (np.diff(values) == 1).all():
+        return Column(name, "dropped", "counts the rows")
+    return _scaled(name, values, "number", unread)
+
+
+def _scaled(name, values, what, unread=()):
+    values = pd.Series(values)
+    values = values.where(values.abs() < TOO_LARGE)
     if values.nunique(dropna=False) < 2:
         return Column(name, "dropped", "constant")
     n_missing = int(values.isna().sum())
-    filled = f", {n_missing} missing set to the median and marked" if n_missing else ""
+    filled = f", {n_missing} missing{_told(unread)} set to the median and marked" if n_missing else ""
     return Column(name, "number", f"{what}, standardised{filled}", values)
 
 
-def _date(name, dates):
-    return _number(name, (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1), "date as days")
+def _told(unread):
+    """Name a few of the cells that could not be read."""
+    if not len(unread):
+        return ""
+    words = list(dict.fromkeys(unread))
+    shown = [repr(word if len(word) <= 20 else word[:19] + "…") for word in words[:MAX_UNREAD]]
+    return f" ({len(unread)} not read: {', '.join(shown)}{', ...' if len(words) > MAX_UNREAD else ''})"
 
 
-def _judge_string(name, column):
-    present = column.dropna().astype(str)
+def _words(name, column):
+    present = column.dropna()
     n_levels = present.nunique()
-    dates = pd.to_datetime(present, format="ISO8601", errors="coerce", utc=True)
-    if dates.notna().all():
-        return _date(name, dates.reindex(column.index))
     if n_levels > len(present) / 2 and present.map(_count_words).mean() >= 3:
-        text = column.where(column.notna(), "").astype(str)
+        text = column.where(column.notna(), "")
         return Column(name, "text", f"text, tf-idf of up to {MAX_WORDS} words", text)
     if n_levels == len(present) > 1:
         return Column(name, "dropped", "every value differs, like an identifier")
-    return _category(name, column.where(column.notna(), MISSING_LEVEL).astype(str))
+    return _category(name, column.where(column.notna(), MISSING_LEVEL))
 
 
 def _count_words(text):

@@ -8,23 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from weakly._labels import encode_labels
 from weakly.cli._errors import UserError
 from weakly.cli._features import prepare_features
 from weakly.cli._leave_out import leave_out
 from weakly.cli._methods import make_estimator
+from weakly.cli._target import read_target
 
 
 @dataclass(frozen=True)
 class Labeling:
     """A filled table and everything there is to say about it.
 
-    ``given`` and ``filled`` are class indices into ``classes`` (the labels as they are written in the table);
+    ``given`` and ``filled`` are class indices into ``classes`` (the labels as filled cells say them);
     ``given`` is -1 where the label was missing.
     """
 
     target: str
     method: str
+    seed: int
     frame: pd.DataFrame
     classes: list
     given: np.ndarray
@@ -52,7 +53,7 @@ class Labeling:
         return filled[np.argsort(self.confidence[filled], kind="stable")[:n_rows]]
 
 
-def label_table(table, target, *, method, ignore=(), seed=0, max_splits=10, track=iter):
+def label_table(table, target, *, method, missing=(), ignore=(), seed=0, max_refits=10, track=iter):
     """Fill the missing cells of one column.
 
     Parameters
@@ -63,14 +64,16 @@ def label_table(table, target, *, method, ignore=(), seed=0, max_splits=10, trac
         The column to fill.
     method : str
         Name of a method, as ``weakly methods`` prints it.
+    missing : sequence of str
+        Words that mean a missing label, beside empty cells.
     ignore : sequence of str
         Columns not to learn from.
     seed : int, default=0
         Seed of the method and of the folds.
-    max_splits : int, default=10
-        Folds of the leave-out comparison at most; 0 leaves it out.
+    max_refits : int, default=10
+        Refits of the leave-out comparison at most; 0 leaves it out.
     track : callable, default=iter
-        Wraps the list of folds, to show progress.
+        Wraps the list of refits, to show progress.
 
     Returns
     -------
@@ -78,44 +81,46 @@ def label_table(table, target, *, method, ignore=(), seed=0, max_splits=10, trac
         The filled table with its confidence column, and the account of the work.
     """
     confidence_name = f"{target}_confidence"
-    labels = table.column(target)
+    place = table.position(target)
     for name in ignore:
-        table.column(name)
-    if confidence_name in table.typed.columns:
+        table.require_column(name)
+    if confidence_name in table.cells.columns:
         raise UserError(f"the table has a column {confidence_name!r} already: rename or remove it.")
-    given, classes = _encode(labels, table.written[target])
+    labels = read_target(table.cells.iloc[:, place], missing)
+    given, classes = labels.codes, labels.classes
     estimator = make_estimator(method, n_rows=len(given), seed=seed)
-    features, columns = prepare_features(table.typed.drop(columns=[target, *ignore]))
-    filled, confidence, notes = _fit(estimator, features, given, method)
-    frame = table.written.copy()
-    missing = np.flatnonzero(given < 0)
-    frame.iloc[missing, frame.columns.get_loc(target)] = [classes[code] for code in filled[missing]]
+    features, columns = prepare_features(table.cells.drop(columns=[target, *ignore]))
+    filled, confidence, warned = _fit(estimator, features, given, method)
+    frame = _fill(table.cells, place, given < 0, [classes[code] for code in filled[given < 0]])
     frame[confidence_name] = confidence
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # told once, by the fit on all labels
-        comparison = leave_out(estimator, features, given, max_splits=max_splits, seed=seed, track=track)
+        comparison = leave_out(estimator, features, given, max_refits=max_refits, seed=seed, track=track)
     return Labeling(
-        target, method, frame, classes, given, filled, confidence, features, columns, notes, comparison
+        target=target,
+        method=method,
+        seed=seed,
+        frame=frame,
+        classes=classes,
+        given=given,
+        filled=filled,
+        confidence=confidence,
+        features=features,
+        columns=columns,
+        notes=[*table.notes, *labels.notes, *warned],
+        leave_out=comparison,
     )
 
 
-def _encode(labels, written):
-    """Return class indices (-1 where missing) and each class as its first row writes it."""
-    missing = labels.isna()
-    if missing.all():
-        raise UserError(
-            f"column {labels.name!r} has no label at all: fill in some cells of at least two classes."
-        )
-    if not missing.any():
-        raise UserError(f"column {labels.name!r} has no missing label: leave the cells to fill empty.")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to say the method says too, as a note
-            view = encode_labels(labels, unlabeled=None)
-    except ValueError as error:
-        raise UserError(f"column {labels.name!r} cannot be filled: {error}") from None
-    first_rows = [int(np.argmax(view.codes == code)) for code in range(view.n_classes)]
-    return view.codes, [written.iloc[row] for row in first_rows]
+def _fill(cells, place, missing, values):
+    """Return a copy with the missing cells of one column filled."""
+    frame = cells.copy()
+    column = frame.iloc[:, place]
+    if isinstance(column.dtype, pd.CategoricalDtype):  # where a spelling without its blanks may be new
+        new = [value for value in dict.fromkeys(values) if value not in column.cat.categories]
+        frame.isetitem(place, column.cat.add_categories(new))
+    frame.iloc[np.flatnonzero(missing), place] = values
+    return frame
 
 
 def _fit(estimator, features, given, method):

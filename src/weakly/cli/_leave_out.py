@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
+from scipy.stats import binomtest
 from sklearn.svm import SVC
+from sklearn.utils import check_random_state
 
 from weakly.model_selection import PartiallyLabeledKFold
 
@@ -15,7 +17,7 @@ BASELINE = "SVC on the labelled rows"
 
 @dataclass(frozen=True, slots=True)
 class LeaveOut:
-    """Which labelled rows each of the two got right while their labels were hidden.
+    """How often each of the two found the label of each tested row while it was hidden, as a share.
 
     ``n_shown`` labels were left to learn from, in the fold that left the fewest.
     """
@@ -29,27 +31,33 @@ class LeaveOut:
         return len(self.method)
 
     @property
-    def baseline_does_as_well(self):
-        return self.baseline.sum() >= self.method.sum()
+    def n_better(self):
+        """Rows that the method finds more often than the baseline."""
+        return int((self.method > self.baseline).sum())
 
-    def sentence(self):
-        """Say how far the score can be trusted."""
-        low, high = wilson_interval(self.method.sum(), self.n_rows)
-        gained, lost = (self.method & ~self.baseline).sum(), (self.baseline & ~self.method).sum()
-        return (
-            f"This rests on {self.n_rows} labels: with 95 % confidence the method's accuracy is between "
-            f"{low:.0%} and {high:.0%} when it learns from {self.n_shown} labels; with all of them it tends "
-            f"to be higher. It is right on {gained} rows that the baseline misses, and wrong on {lost} that "
-            "the baseline gets right."
-        )
+    @property
+    def n_worse(self):
+        return int((self.method < self.baseline).sum())
+
+    @property
+    def p_value(self):
+        """Exact sign test: how often two equals would differ on the rows at least as unevenly."""
+        differ = self.n_better + self.n_worse
+        return binomtest(self.n_better, differ).pvalue if differ else 1.0
+
+    @property
+    def interval(self):
+        """Interval of the method's accuracy; a row counts once, however often it was tested."""
+        return wilson_interval(self.method.sum(), self.n_rows)
 
 
-def leave_out(estimator, X, codes, *, max_splits, seed, track=iter):
+def leave_out(estimator, X, codes, *, max_refits, seed, track=iter):
     """Hide the labels of one fold after the other and fill them with the method and with an SVC.
 
     The hidden rows stay in the table as unlabelled ones, which is how the method is used. There are no more
     folds than a typical class has labels, so that each hides about one label of every class: to hide a
-    single row of a class with two labels would pit one label against two of every other class.
+    single row of a class with two labels would pit one label against two of every other class. Few folds
+    are dealt again in other ways, as long as the refits last, to steady the score.
 
     Parameters
     ----------
@@ -59,30 +67,34 @@ def leave_out(estimator, X, codes, *, max_splits, seed, track=iter):
         Features of all rows.
     codes : ndarray of int, shape (n_rows,)
         Class of each row, -1 where unknown.
-    max_splits : int
-        Folds at most; less than 2 means no comparison.
+    max_refits : int
+        Refits at most; less than 2 means no comparison.
     seed : int
         Shuffles the rows before they are dealt.
     track : callable, default=iter
-        Wraps the list of folds, to show progress.
+        Wraps the list of refits, to show progress.
 
     Returns
     -------
     LeaveOut or None
-        Rows right and wrong; None where fewer than two rows share their label with another.
+        Shares per tested row; None where fewer than two rows share their label with another.
     """
     counts = np.bincount(codes[codes >= 0])
     repeated = counts[counts > 1]
-    n_splits = min(max_splits, int(np.median(repeated))) if len(repeated) else 0
+    n_splits = min(max_refits, int(np.median(repeated))) if len(repeated) else 0
     if n_splits < 2:
         return None
-    folds = PartiallyLabeledKFold(n_splits, shuffle=True, random_state=seed)
-    hidden = [test for _, test in folds.split(X, codes)]
-    right = [_right_when_hidden(estimator, X, codes, rows) for rows in track(hidden)]
-    return LeaveOut(*np.hstack(right), n_shown=int(counts.sum()) - max(map(len, hidden)))
+    n_deals = max_refits // n_splits
+    folds = PartiallyLabeledKFold(n_splits, shuffle=True, random_state=check_random_state(seed))
+    hidden = [test for _ in range(n_deals) for _, test in folds.split(X, codes)]
+    found = np.zeros((2, len(codes)))
+    for rows in track(hidden):
+        found[:, rows] += _found_when_hidden(estimator, X, codes, rows)
+    tested = np.sort(np.concatenate(hidden[:n_splits]))
+    return LeaveOut(*found[:, tested] / n_deals, n_shown=int(counts.sum()) - max(map(len, hidden)))
 
 
-def _right_when_hidden(estimator, X, codes, hidden):
+def _found_when_hidden(estimator, X, codes, hidden):
     """Whether the method (first row) and the baseline (second) find the labels that are hidden from them."""
     known = codes.copy()
     known[hidden] = -1

@@ -43,22 +43,22 @@ def run_papers(
     repeats: Annotated[int | None, typer.Option(min=1, help="Draws per entry.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="A few draws only, a part of the full run.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what is stored and measure again.")] = False,
     results: Results = papers.RESULTS,
 ) -> None:
-    """Measure what is not stored yet; a stopped run goes on where it was.
-
-    To measure everything anew, remove the stored file of the table.
-    """
+    """Measure what is not stored yet; a stopped run goes on where it was."""
     console = Console()
     with one_line_errors():
         chosen = [(paper, _tables(paper, table)) for paper in _selected(key)]
+    options = {"repeats": repeats, "quick": quick, "jobs": jobs, "fresh": fresh, "results": results}
     failed = 0
     for paper, tables in chosen:
-        console.rule(f"{paper.key}: {paper.title}", align="left")
         try:
-            summary = _run_with_bar(console, paper, [t.key for t in tables], repeats, quick, jobs, results)
+            with one_line_errors():
+                summary = _run_with_bar(console, paper, [each.key for each in tables], **options)
         except KeyboardInterrupt:
-            console.print("Stopped. What is finished is stored; the same command goes on from here.")
+            command = "the same command without --fresh" if fresh else "the same command"
+            console.print(f"Stopped. What is finished is stored; {command} goes on from here.")
             raise typer.Exit(130) from None
         for each in tables:
             _show(console, paper, each, results)
@@ -70,8 +70,13 @@ def run_papers(
 
 @app.command("report")
 def report(results: Results = papers.RESULTS) -> None:
-    """Write all stored results to one page."""
-    Console().print(f"written: {papers.report(_selected('all'), results)}", soft_wrap=True)
+    """Write the page of every table that has stored results, and one page of all of them."""
+    console = Console()
+    chosen = _selected("all")
+    for paper in chosen:
+        for table in paper.tables:
+            _write(console, paper, table, results)
+    console.print(f"written: {papers.report(chosen, results)}", soft_wrap=True)
 
 
 def _selected(key: str) -> list[papers.Paper]:
@@ -87,7 +92,7 @@ def _tables(paper: papers.Paper, wanted: list[str] | None) -> tuple[papers.Table
         raise UserError(str(error)) from None
 
 
-def _run_with_bar(console, paper, tables, repeats, quick, jobs, results) -> papers.Summary:
+def _run_with_bar(console, paper, tables, **options) -> papers.Summary:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -95,17 +100,25 @@ def _run_with_bar(console, paper, tables, repeats, quick, jobs, results) -> pape
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("measuring", total=None)
+    bar = Progress(*columns, console=console)
+    task = bar.add_task("measuring", total=None)
 
-        def advance(done, total, outcome):
-            cell = outcome.cell if outcome else None
-            label = f"{cell.table}: {cell.row}, {cell.column}, draw {cell.seed}" if cell else "measuring"
-            bar.update(task, completed=done, total=total, description=label)
+    def advance(done, total, outcome):
+        label = _name(outcome.cell) if outcome else "measuring"
+        bar.update(task, completed=done, total=total, description=label)
+        if outcome is None:  # the data is there
+            console.rule(f"{paper.key}: {paper.title}", align="left")
+            bar.start()
 
-        return papers.run(
-            paper, tables, repeats=repeats, quick=quick, jobs=jobs, results=results, progress=advance
-        )
+    try:
+        return papers.run(paper, tables, progress=advance, **options)
+    except ValueError as error:
+        if bar.live.is_started:
+            raise
+        absent = str(error).splitlines()[0]
+        raise UserError(f"{absent} The error of weakly.datasets.load shows how to convert it.") from None
+    finally:
+        bar.stop()
 
 
 def _show(console: Console, paper: papers.Paper, table: papers.Table, results: Path) -> None:
@@ -126,19 +139,39 @@ def _show(console: Console, paper: papers.Paper, table: papers.Table, results: P
             ),
         )
     console.print(shown)
+    _write(console, paper, table, results)
+
+
+def _write(console: Console, paper: papers.Paper, table: papers.Table, results: Path) -> None:
+    """Write the page and the plot of a table that has results, and say whether this source gave them."""
     try:
         written = papers.render(paper, table, results)
     except ImportError as error:
         written = papers.render(paper, table, results, plot=False)
         console.print(str(error), markup=False)
+    if not written:
+        console.print(f"{paper.key} {table.key}: no results are stored for today's settings.")
+        return
     console.print("written:", ", ".join(map(str, written)), soft_wrap=True)
+    comparison = papers.compare(paper, table, results)
+    n_results, n_outdated = len(comparison.records), comparison.n_outdated
+    measured = "all measured with this source"
+    if n_outdated:
+        measured = f"{n_outdated} measured with another version of the source"
+    console.print(f"{paper.key} {table.key}: {n_results} results, {measured}.", soft_wrap=True)
 
 
 def _tell(console: Console, summary: papers.Summary) -> None:
     counts = f"{summary.stored} measured, {summary.found} found, {len(summary.failures)} failed"
     console.print(f"{summary.total} cells: {counts}.")
+    if summary.found == summary.total:
+        console.print("Nothing was measured: all cells were stored before. To measure again, add --fresh.")
     for error, failures in summary.grouped_failures().items():
-        cells = [f"{f.cell.table} / {f.cell.row} / {f.cell.column} / draw {f.cell.seed}" for f in failures]
+        cells = [_name(failure.cell) for failure in failures]
         shown = "; ".join(cells[:3]) + ("; ..." if len(cells) > 3 else "")
         console.print(f"\n{len(failures)} failed with {error}\n({shown})", style="red", markup=False)
         console.print(failures[0].error, markup=False, highlight=False)
+
+
+def _name(cell: papers.Cell) -> str:
+    return f"{cell.table}: {cell.row}, {cell.column}, draw {cell.seed}"

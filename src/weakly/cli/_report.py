@@ -5,17 +5,19 @@ from __future__ import annotations
 import base64
 import io
 import warnings
+from datetime import date
 from html import escape
 from string import Template
 
 import numpy as np
 
+import weakly
 from weakly.cli._errors import UserError
-from weakly.cli._summary import comparison_lines
+from weakly.cli._summary import comparison_lines, headline
 
 N_LEAST_SURE = 15
 N_COLUMNS = 8
-N_CHARACTERS = 60
+N_CHARACTERS = 60  # of a cell of the user's table
 
 _PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
@@ -29,12 +31,14 @@ th, td { text-align: left; padding: 0.25rem 0.75rem; border-bottom: 1px solid #d
 th { border-bottom: 2px solid #888; }
 img { max-width: 100%; }
 .scroll { overflow-x: auto; }
-.yellow { background: #fff3cd; padding: 0.5rem 0.75rem; }
+.origin { color: #666; font-size: 0.9rem; }
+.note { background: #fff3cd; padding: 0.5rem 0.75rem; }
 </style>
 </head>
 <body>
 <h1>$title</h1>
 <p>$summary</p>
+<p class="origin">$origin</p>
 $notes
 <h2>Classes</h2>
 $classes
@@ -62,25 +66,28 @@ def require_plotting():
     return plotting
 
 
-def write_report(labeling, path):
-    """Write the account of a labelling as one HTML file."""
-    n_rows, n_filled = len(labeling.given), int(labeling.missing.sum())
-    summary = f"{n_rows} rows, {n_rows - n_filled} labelled; {labeling.method} filled the other {n_filled}."
+def write_report(labeling, path, *, source):
+    """Write the account of a labelling of the file ``source`` as one HTML file."""
+    n_filled = int(labeling.missing.sum())
+    origin = f"{source}, seed {labeling.seed}, weakly {weakly.__version__}, {date.today().isoformat()}"
     page = _PAGE.substitute(
         title=escape(f"Labels of {labeling.target}"),
-        summary=escape(summary),
-        notes=_paragraphs((note, "yellow") for note in labeling.notes),
+        summary=escape(headline(labeling)),
+        origin=escape(origin),
+        notes=_paragraphs((note, True) for note in labeling.notes),
         classes=_grid(
-            [labeling.target, "given", "filled", "share of filled"],
+            [_clip(labeling.target), "given", "filled", "share of filled"],
             [
-                (label, given, filled, f"{filled / n_filled:.1%}")
+                (_clip(label), given, filled, f"{filled / n_filled:.1%}")
                 for label, given, filled in labeling.class_counts()
             ],
         ),
         comparison=_paragraphs(comparison_lines(labeling)),
         picture=_picture(labeling),
         least_sure=_least_sure(labeling),
-        columns=_grid(["column", "used as"], [(column.name, column.used_as) for column in labeling.columns]),
+        columns=_grid(
+            ["column", "used as"], [(_clip(column.name), column.used_as) for column in labeling.columns]
+        ),
     )
     try:
         path.write_text(page, encoding="utf-8")
@@ -89,19 +96,19 @@ def write_report(labeling, path):
 
 
 def _least_sure(labeling):
-    confidence_name = f"{labeling.target}_confidence"
-    others = [name for name in labeling.frame.columns if name not in (labeling.target, confidence_name)]
-    shown = others[:N_COLUMNS]
+    ours = (labeling.target, f"{labeling.target}_confidence")
+    places = [place for place, name in enumerate(labeling.frame.columns) if name not in ours][:N_COLUMNS]
+    shown = labeling.frame.iloc[:, places]
     rows = [
         (
             row + 1,
-            labeling.classes[labeling.filled[row]],
+            _clip(labeling.classes[labeling.filled[row]]),
             f"{labeling.confidence[row]:.2f}",
-            *labeling.frame[shown].iloc[row],
+            *map(_clip, shown.iloc[row]),
         )
         for row in labeling.least_sure(N_LEAST_SURE)
     ]
-    return _grid(["row", labeling.target, "confidence", *shown], rows)
+    return _grid(["row", _clip(labeling.target), "confidence", *map(_clip, shown.columns)], rows)
 
 
 def _picture(labeling):
@@ -120,16 +127,21 @@ def _picture(labeling):
     return base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
-def _paragraphs(styled_lines):
-    return "\n".join(f'<p class="{style or "plain"}">{escape(line)}</p>' for line, style in styled_lines)
+def _paragraphs(lines):
+    return "\n".join(
+        f'<p class="note">{escape(line[0].upper() + line[1:])}</p>' if is_note else f"<p>{escape(line)}</p>"
+        for line, is_note in lines
+    )
 
 
 def _grid(heads, rows):
-    head = "".join(f"<th>{_cell(text)}</th>" for text in heads)
-    body = "\n".join("<tr>" + "".join(f"<td>{_cell(text)}</td>" for text in row) + "</tr>" for row in rows)
+    head = "".join(f"<th>{escape(str(text))}</th>" for text in heads)
+    body = "\n".join(
+        "<tr>" + "".join(f"<td>{escape(str(text))}</td>" for text in row) + "</tr>" for row in rows
+    )
     return f'<div class="scroll"><table>\n<tr>{head}</tr>\n{body}\n</table></div>'
 
 
-def _cell(value):
+def _clip(value):
     text = str(value)
-    return escape(text if len(text) <= N_CHARACTERS else text[: N_CHARACTERS - 1] + "…")
+    return text if len(text) <= N_CHARACTERS else text[: N_CHARACTERS - 1] + "…"

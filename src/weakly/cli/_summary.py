@@ -9,47 +9,86 @@ from weakly.cli._leave_out import BASELINE
 
 MAX_LINES = 20
 MAX_NAMES = 12
+SIGNIFICANT = 0.05
 
 
 def print_summary(console, labeling):
     """Print columns, classes and the leave-out comparison."""
-    n_missing = int(labeling.missing.sum())
-    console.print(
-        f"{len(labeling.given)} rows, {len(labeling.given) - n_missing} labelled; "
-        f"{labeling.method} filled the other {n_missing}.\n",
-        highlight=False,
-    )
+    console.print(f"{headline(labeling)}\n", markup=False, highlight=False)
     console.print(_columns_grid(labeling.columns))
     console.print(_classes_grid(labeling))
-    for note in labeling.notes:
-        console.print(f"note: {note}", style="yellow", markup=False)
-    for line, style in comparison_lines(labeling):
-        console.print(line, style=style, markup=False, highlight=False)
+    for line, is_note in [*((note, True) for note in labeling.notes), *comparison_lines(labeling)]:
+        text, style = (f"note: {line}", "yellow") if is_note else (line, None)
+        console.print(text, style=style, markup=False, highlight=False)
+
+
+def headline(labeling):
+    """Say in a sentence what was done."""
+    n_rows, n_missing = len(labeling.given), int(labeling.missing.sum())
+    return f"{_count(n_rows, 'row')}, {n_rows - n_missing} labelled; {labeling.method} filled {n_missing}."
 
 
 def comparison_lines(labeling):
-    """Return the lines about the leave-out comparison, each with a style."""
+    """Return the lines about the leave-out comparison, each with whether it is a note."""
     result = labeling.leave_out
     if result is None:
-        return [
-            (
-                "No leave-out comparison: it needs two folds and rows that share their label with another.",
-                "yellow",
-            )
-        ]
+        return [("No leave-out comparison: it needs two refits and two labels of one class.", True)]
+    n_labels = int((~labeling.missing).sum())
+    low, high = result.interval
     scores = {labeling.method: result.method, BASELINE: result.baseline}
-    lines = ["Labels found again when they were hidden, a few at a time:"]
-    lines += [
-        f"  {name}: {right.sum()} of {result.n_rows} ({right.mean():.0%})" for name, right in scores.items()
+    lines = [
+        "Labels found again when they were hidden, a part of them at a time, on average:",
+        *(f"  {name}: {_score(found)}" for name, found in scores.items()),
+        "If the labelled rows were picked at random, this is a low estimate for the filled cells of the "
+        f"classes tested: the method saw {result.n_shown} of the {n_labels} labels. From so few, its "
+        f"accuracy is between {low:.0%} and {high:.0%} with 95 % confidence.",
+        _verdict(labeling.method, result),
     ]
-    styled = [(line, None) for line in [*lines, result.sentence()]]
-    if result.baseline_does_as_well:
-        advice = (
-            "warning: the supervised baseline does at least as well, so nothing here shows that the "
-            "unlabelled rows helped; try another method, or label some rows and compare again."
+    notes = [*_untested(labeling), *_no_gain(result)]
+    return [(line, False) for line in lines] + [(note, True) for note in notes]
+
+
+def _score(found):
+    return f"{found.sum():.3g} of {len(found)} ({found.mean():.0%})"
+
+
+def _verdict(method, result):
+    """Say whether the difference from the baseline is more than chance."""
+    split = (
+        f"{method} does better than the baseline on {_count(result.n_better, 'row')} and worse on "
+        f"{result.n_worse} (sign test: p = {result.p_value:.2g})"
+    )
+    if result.p_value >= SIGNIFICANT:
+        return f"{split}: these labels cannot tell the two apart."
+    better = method if result.n_better > result.n_worse else "the baseline"
+    return f"{split}: more than chance, {better} is the better one here."
+
+
+def _untested(labeling):
+    single = [
+        f"{label} ({_count(filled, 'filled row')})"
+        for label, given, filled in labeling.class_counts()
+        if given == 1
+    ]
+    if single:
+        yield f"not tested, for lack of a second label: {_shorten(single)}."
+
+
+def _no_gain(result):
+    if result.baseline.sum() >= result.method.sum():
+        yield (
+            "the supervised baseline does at least as well, so nothing here shows that the unlabelled rows "
+            "helped; try another method, or label some rows and compare again."
         )
-        styled.append((advice, "yellow"))
-    return styled
+
+
+def _count(number, noun):
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _shorten(names):
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
 
 
 def _columns_grid(columns):
@@ -59,8 +98,7 @@ def _columns_grid(columns):
         names.setdefault(column.used_as, []).append(str(column.name))
     grid = Grid("used as", "columns", title="Columns", title_justify="left")
     for used_as, group in names.items():
-        more = f" and {len(group) - MAX_NAMES} more" if len(group) > MAX_NAMES else ""
-        grid.add_row(Text(used_as), Text(", ".join(group[:MAX_NAMES]) + more))
+        grid.add_row(Text(used_as), Text(_shorten(group)))
     return grid
 
 

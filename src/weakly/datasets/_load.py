@@ -11,15 +11,9 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from weakly.datasets._common import build_csr
+from weakly.datasets._sources import LAYOUT, how_to_get
 
 _VARIABLE = "WEAKLY_DATA"
-_LAYOUT = (
-    "A dataset is one file NAME.npz, written by numpy.savez_compressed without pickled objects. It holds X "
-    "(rows x features), or the parts X_data, X_indices, X_indptr, X_shape of a CSR matrix; y (codes 0..C-1) "
-    "and classes (the C names); for multi-instance data bags (bag of each row, 0..B-1) and bag_y (label of "
-    "each bag) in place of y; and optionally is_train (bool), labeled_L (published splits with L labels, one "
-    "row of labelled indices each), columns or vocab (names of the features)."
-)
 
 
 def load(name, *, directory=None):
@@ -67,8 +61,21 @@ def load(name, *, directory=None):
     ...     pets = load("pets", directory=folder)
     >>> pets.X.shape, pets.target_names[pets.y].tolist()
     ((2, 2), ['cat', 'dog'])
+
+    The error for a dataset that is absent names the public collection it comes from and has code that
+    converts it.
     """
-    folder = _find_directory(directory)
+    path = find_file(name, directory=directory)
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            return _as_bunch(dict(stored))
+    except (KeyError, ValueError, OSError, EOFError, BadZipFile) as error:
+        raise ValueError(f"The file {path} cannot be read as a dataset: {error}. {LAYOUT}") from error
+
+
+def find_file(name, *, directory=None):
+    """Path of a dataset's file; without it, an error that says in its first line what is missing."""
+    folder = _find_directory(directory, name)
     available = list_datasets(directory=folder)
     path = folder / f"{name}.npz"
     if name not in available:
@@ -76,13 +83,9 @@ def load(name, *, directory=None):
         raise ValueError(
             f"There is no dataset {name!r}: the file {path} does not exist."
             + (f" Did you mean {' or '.join(map(repr, near))}?" if near else "")
-            + f" Available: {', '.join(available) or 'none'}. {_LAYOUT}"
+            + f" Available: {', '.join(available) or 'none'}. {how_to_get(name)}"
         )
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            return _as_bunch(dict(stored))
-    except (KeyError, ValueError, OSError, EOFError, BadZipFile) as error:
-        raise ValueError(f"The file {path} cannot be read as a dataset: {error}. {_LAYOUT}") from error
+    return path
 
 
 def list_datasets(*, directory=None):
@@ -114,7 +117,7 @@ def list_datasets(*, directory=None):
     return sorted(path.stem for path in _find_directory(directory).glob("*.npz"))
 
 
-def _find_directory(directory):
+def _find_directory(directory, name=""):
     source = "directory" if directory is not None else _VARIABLE
     directory = directory if directory is not None else os.environ.get(_VARIABLE)
     if directory and Path(directory).is_dir():
@@ -127,7 +130,7 @@ def _find_directory(directory):
     raise ValueError(
         f"The benchmark data was not found: {problem}. Set the environment variable {_VARIABLE} to the "
         f"directory that holds the files NAME.npz (export {_VARIABLE}=/path/to/data), or pass directory=. "
-        f"{_LAYOUT}"
+        f"{how_to_get(name)}"
     )
 
 

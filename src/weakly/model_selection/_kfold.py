@@ -126,16 +126,12 @@ class PartiallyLabeledKFold(BaseCrossValidator):
 
     def _strata(self, y):
         """Labelled rows and the stratum of each."""
-        values, mask = find_unlabeled(y, unlabeled=self.unlabeled)
+        if self.stratify:
+            view = encode_labels(y, unlabeled=self.unlabeled)
+            return view.labeled, view.labeled_codes
+        _, mask = find_unlabeled(y, unlabeled=self.unlabeled)
         labeled = np.flatnonzero(~mask)
-        if not self.stratify:
-            return labeled, np.zeros(len(labeled), dtype=np.intp)
-        known = values[labeled]
-        if known.dtype.kind == "f" and np.any(known != np.rint(known)):
-            raise ValueError(
-                "y is continuous, so its rows have no classes to stratify by: set stratify=False."
-            )
-        return labeled, encode_labels(y, unlabeled=self.unlabeled).labeled_codes
+        return labeled, np.zeros(len(labeled), dtype=np.intp)
 
     def _too_few(self, n_testable, n_labeled):
         alone = n_labeled - n_testable

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weakly.papers._environment import source_hash
 from weakly.papers._model import Paper, Table
 from weakly.papers._run import result_path
 from weakly.papers._store import Store
@@ -68,6 +69,21 @@ class Entry:
             return None
         return self._deficit(self.target) <= 0
 
+    def beats(self, other: Entry) -> bool:
+        """Whether the mean is better than another's.
+
+        Parameters
+        ----------
+        other : Entry
+            An entry of the same table.
+
+        Returns
+        -------
+        bool
+            False where either has no result.
+        """
+        return self._deficit(other.mean) < 0
+
     def _deficit(self, reference: float) -> float:
         return self.mean - reference if self.lower_is_better else reference - self.mean
 
@@ -89,6 +105,30 @@ class Comparison:
     table: Table
     entries: dict[tuple[str, str], Entry]
     records: tuple[dict[str, Any], ...]
+
+    @property
+    def ours(self) -> list[Entry]:
+        """Measured entries of this project's methods."""
+        return [entry for entry in self.entries.values() if entry.values and not self._is_rival(entry)]
+
+    @property
+    def ahead(self) -> list[Entry]:
+        """Measured entries of rivals with a better mean than every row of ours in their column."""
+        return [
+            rival
+            for rival in self.entries.values()
+            if self._is_rival(rival)
+            and (ours := [entry for entry in self.ours if entry.column == rival.column])
+            and all(rival.beats(entry) for entry in ours)
+        ]
+
+    @property
+    def n_outdated(self) -> int:
+        """Number of records measured with another version of the source than this one."""
+        return sum(record.get("source") != source_hash() for record in self.records)
+
+    def _is_rival(self, entry: Entry) -> bool:
+        return entry.row in self.table.rivals
 
 
 def compare(paper: Paper, table: Table, results: str | Path) -> Comparison:

@@ -1,10 +1,12 @@
-"""Versions and machine, stored beside every measurement."""
+"""Versions, source and machine, stored beside every measurement."""
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -13,12 +15,31 @@ from typing import Any
 import joblib
 
 _PACKAGES = ("weakly", "numpy", "scipy", "scikit-learn", "numba")
+_PACKAGE = Path(__file__).parents[1]
+_CHANGES_NO_NUMBER = ("cli", "papers", "plotting.py")  # what papers change is in the fingerprint of a cell
+
+
+def environment() -> dict[str, Any]:
+    """Return what a record says of its circumstances."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"versions": versions(), "source": source_hash(), "machine": machine(), "time": now}
 
 
 @cache
 def versions() -> dict[str, str]:
     """Return the versions that can change a number."""
     return {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
+
+
+@cache
+def source_hash() -> str:
+    """Hash the modules that can change a number."""
+    digest = hashlib.sha256()
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        place = path.relative_to(_PACKAGE)
+        if place.parts[0] not in _CHANGES_NO_NUMBER:
+            digest.update(f"{place.as_posix()}\n{path.read_text(encoding='utf-8')}\n".encode())
+    return digest.hexdigest()[:12]
 
 
 @cache
@@ -31,10 +52,11 @@ def machine() -> dict[str, str | int]:
     }
 
 
-def source(record: Mapping[str, Any]) -> str:
+def circumstances(record: Mapping[str, Any]) -> str:
     """Say with what and on what a stored record was measured."""
-    used = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
-    return "{used}; {cpu}, {cores} cores, {system}".format(used=used, **record["machine"])
+    used = [f"{name} {number}" for name, number in record["versions"].items()]
+    used += [f"source {record['source']}"] if "source" in record else []
+    return "{used}; {cpu}, {cores} cores, {system}".format(used=", ".join(used), **record["machine"])
 
 
 def _cpu_model() -> str:

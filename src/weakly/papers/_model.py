@@ -63,6 +63,10 @@ class Table:
         Whether a smaller number wins.
     repeats, quick_repeats : int
         Seeds per cell in a full and in a quick run.
+    rivals : tuple of str
+        Rows measured here that are not methods of this project; the scoreboard does not count them.
+    datasets : tuple of str
+        What ``weakly.datasets.load`` must find for the table to be measured.
     differs : str
         Where this protocol departs from the paper's, and why.
     version : int
@@ -96,13 +100,18 @@ class Table:
     lower_is_better: bool = True
     repeats: int = 10
     quick_repeats: int = 2
+    rivals: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
     differs: str = ""
     version: int = 1
 
     def __post_init__(self) -> None:
-        unknown = set(self.settings) - set(self.rows)
-        if unknown:
-            raise ValueError(f"settings of table {self.key!r} name rows it does not have: {sorted(unknown)}.")
+        for name in ("settings", "rivals"):
+            unknown = set(getattr(self, name)) - set(self.rows)
+            if unknown:
+                raise ValueError(
+                    f"{name} of table {self.key!r} name rows it does not have: {sorted(unknown)}."
+                )
         for name in ("published", "targets"):
             for row, column in getattr(self, name):
                 if row not in self.rows or column not in self.columns:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from weakly.papers._compare import Comparison, Entry, compare
-from weakly.papers._environment import source
+from weakly.papers._environment import circumstances
 from weakly.papers._model import Paper, Table
 from weakly.papers._plot import draw
 from weakly.papers._run import RESULTS, result_path
@@ -100,9 +100,16 @@ def _table_section(comparison: Comparison) -> str:
         f"{table.caption} ({table.unit}, by {table.column_title})",
         markdown_table([f"{table.column_title}:", *table.columns], rows),
         f"What differs: {table.differs}" if table.differs else "",
+        _rivals_ahead(comparison),
         _provenance(comparison.records),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _rivals_ahead(comparison: Comparison) -> str:
+    """Name the rivals measured here that do better than all of ours."""
+    ahead = [f"{entry.row}, at {entry.column} ({entry.mean:.2f})" for entry in comparison.ahead]
+    return f"Rivals with a better mean than every row of ours: {'; '.join(ahead)}." if ahead else ""
 
 
 def _provenance(records: Iterable[dict[str, Any]]) -> str:
@@ -114,11 +121,13 @@ def _provenance(records: Iterable[dict[str, Any]]) -> str:
     period = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     warned = sum(bool(record["warnings"]) for record in records)
     note = f" {warned} of them came with a warning." if warned else ""
-    return f"{len(records)} results, {period}; {' / '.join(sorted(set(map(source, records))))}.{note}"
+    return f"{len(records)} results, {period}; {' / '.join(sorted(set(map(circumstances, records))))}.{note}"
 
 
 def render(paper: Paper, table: Table, results: str | Path = RESULTS, *, plot: bool = True) -> list[Path]:
     """Write a table and its plot beside its stored results.
+
+    The plot is drawn again only when the table has changed.
 
     Parameters
     ----------
@@ -134,7 +143,7 @@ def render(paper: Paper, table: Table, results: str | Path = RESULTS, *, plot: b
     Returns
     -------
     list of Path
-        The Markdown file, and the picture if drawn.
+        The Markdown file and the picture, where asked for; nothing when no results are stored.
 
     Raises
     ------
@@ -158,14 +167,22 @@ def render(paper: Paper, table: Table, results: str | Path = RESULTS, *, plot: b
     ['t1.md']
     """
     comparison = compare(paper, table, results)
-    stem = result_path(results, paper, table)
-    heading = f"# {paper.title}: {table.key}\n\n{paper.reference}\n\n"
-    paths = [
-        write_atomically(stem.with_suffix(".md"), heading + _table_section(comparison) + f"\n\n{LEGEND}\n")
-    ]
-    if plot:
-        paths.append(write_atomically(stem.with_suffix(".png"), draw(comparison)))
-    return paths
+    if not comparison.records:
+        return []
+    page, picture = (result_path(results, paper, table).with_suffix(end) for end in (".md", ".png"))
+    text = table_page(paper, comparison)
+    changed = not page.exists() or page.read_text(encoding="utf-8") != text
+    if changed:
+        write_atomically(page, text)
+    if plot and (changed or not picture.exists()):
+        write_atomically(picture, draw(comparison))
+    return [page, picture] if plot else [page]
+
+
+def table_page(paper: Paper, comparison: Comparison) -> str:
+    """Write the page of a table; it says nothing but what is stored."""
+    heading = f"# {paper.title}: {comparison.table.key}\n\n{paper.reference}"
+    return f"{heading}\n\n{_table_section(comparison)}\n\n{LEGEND}\n"
 
 
 def report(papers: Iterable[Paper], results: str | Path = RESULTS) -> Path:
@@ -199,7 +216,11 @@ def report(papers: Iterable[Paper], results: str | Path = RESULTS) -> Path:
     ...     report([paper], folder).name
     'README.md'
     """
-    results = Path(results)
+    return write_atomically(Path(results) / "README.md", scoreboard(papers, Path(results)))
+
+
+def scoreboard(papers: Iterable[Paper], results: Path) -> str:
+    """Write the page of all tables; it says nothing but what is stored."""
     overview, sections = [], []
     for paper in papers:
         comparisons = [compare(paper, table, results) for table in paper.tables]
@@ -212,7 +233,7 @@ def report(papers: Iterable[Paper], results: str | Path = RESULTS) -> Path:
             picture = result_path("", paper, comparison.table).with_suffix(".png")
             if (results / picture).exists():
                 sections.append(f"![{comparison.table.caption}]({picture.as_posix()})")
-    header = ("paper", "table", "entries measured", "with a reference", "behind it ▼", "targets met")
+    header = ("paper", "table", "entries of ours", "with a reference", "behind it ▼", "targets met")
     parts = [
         "# Scoreboard",
         "Written by `weakly papers report` from the results stored in this folder.",
@@ -221,17 +242,16 @@ def report(papers: Iterable[Paper], results: str | Path = RESULTS) -> Path:
         LEGEND,
         *sections,
     ]
-    return write_atomically(results / "README.md", "\n\n".join(part for part in parts if part) + "\n")
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _counts(comparison: Comparison) -> list[str]:
-    measured = [entry for entry in comparison.entries.values() if entry.values]
-    compared = [entry for entry in measured if entry.published is not None]
-    aimed = [entry for entry in measured if entry.on_target is not None]
+    compared = [entry for entry in comparison.ours if entry.published is not None]
+    aimed = [entry for entry in comparison.ours if entry.on_target is not None]
     met = sum(entry.on_target is True for entry in aimed)
     return [
-        str(len(measured)),
+        str(len(comparison.ours)),
         str(len(compared)),
-        str(sum(entry.behind for entry in compared)),
+        str(sum(entry.behind for entry in compared)) if compared else "",
         f"{met} of {len(aimed)}" if aimed else "",
     ]

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import math
 import os
+import random
+import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import joblib
 
-from weakly.papers._environment import machine, versions
+from weakly.datasets._load import find_file
+from weakly.papers._environment import environment
 from weakly.papers._model import Cell, Paper, Table
 from weakly.papers._store import Store
 
 RESULTS = Path("benchmarks") / "results"
+Task = tuple[Table, Cell, Path]  # a cell, and where it is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +88,14 @@ def run(
     repeats: int | None = None,
     quick: bool = False,
     jobs: int = 1,
+    fresh: bool = False,
     results: str | Path = RESULTS,
     progress: Callable[[int, int, Outcome | None], Any] | None = None,
 ) -> Summary:
     """Measure what is missing of a paper's tables.
 
-    Finished cells are stored at once, one line each, and never measured again: a run that was stopped, even
-    killed, goes on where it was. Several runs may share a folder of results.
+    Finished cells are stored at once, one line each, and not measured again: a run that was stopped, even
+    killed, goes on where it was. Several runs at the same time may share a folder of results and the work.
 
     Parameters
     ----------
@@ -103,6 +109,8 @@ def run(
         Take the few seeds of each table's quick run, a part of the full one.
     jobs : int, default=1
         Processes; they share the cores.
+    fresh : bool, default=False
+        Forget the stored results of these tables first, those of more seeds included.
     results : str or Path, default="benchmarks/results"
         Folder of the stored results.
     progress : callable or None, default=None
@@ -116,7 +124,8 @@ def run(
     Raises
     ------
     ValueError
-        If ``repeats`` or ``jobs`` is below 1, or ``tables`` names no table.
+        If ``repeats`` or ``jobs`` is below 1, ``tables`` names no table, or the data of a table that has
+        cells to measure is absent.
 
     See Also
     --------
@@ -138,25 +147,30 @@ def run(
     for name, value in (("repeats", repeats), ("jobs", jobs)):
         if value is not None and value < 1:
             raise ValueError(f"{name} is {value}: give a whole number of at least 1.")
-    wanted: list[tuple[Table, Cell]] = []
-    finished: set[Cell] = set()
+    total = 0
+    tasks: list[Task] = []
     for table in paper.select(tables):
-        n_seeds = repeats or (table.quick_repeats if quick else table.repeats)
-        wanted += [(table, cell) for cell in table.cells(paper.key, n_seeds)]
-        finished |= Store(result_path(results, paper, table)).finished().keys()
-    pending = [(table, cell) for table, cell in wanted if cell not in finished]
+        path = result_path(results, paper, table)
+        finished = {} if fresh else Store(path).finished()
+        cells = list(table.cells(paper.key, repeats or (table.quick_repeats if quick else table.repeats)))
+        tasks += [(table, cell, path) for cell in cells if cell not in finished]
+        total += len(cells)
+    for name in sorted({name for table, _, _ in tasks for name in table.datasets}):
+        find_file(name)
+    if fresh:
+        for path in {path for _, _, path in tasks}:
+            Store(path).clear()
 
     report = progress or (lambda done, total, outcome: None)
     outcomes: list[Outcome] = []
-    report(len(wanted) - len(pending), len(wanted), None)
-    tasks = [(table, cell, result_path(results, paper, table)) for table, cell in _rotate(pending)]
-    for outcome in _outcomes(tasks, jobs):
+    report(total - len(tasks), total, None)
+    for outcome in _outcomes(_shuffled(tasks), jobs):
         outcomes.append(outcome)
-        report(len(wanted) - len(pending) + len(outcomes), len(wanted), outcome)
+        report(total - len(tasks) + len(outcomes), total, outcome)
 
     stored = sum(outcome.status == "stored" for outcome in outcomes)
     failures = tuple(outcome for outcome in outcomes if outcome.status == "failed")
-    return Summary(len(wanted), len(wanted) - stored - len(failures), stored, failures)
+    return Summary(total, total - stored - len(failures), stored, failures)
 
 
 def result_path(results: str | Path, paper: Paper, table: Table) -> Path:
@@ -164,21 +178,44 @@ def result_path(results: str | Path, paper: Paper, table: Table) -> Path:
     return Path(results) / paper.key / f"{table.key}.jsonl"
 
 
-def _rotate(pending: list[Any]) -> list[Any]:
-    """Start somewhere else in each process, so that runs at the same time share the work."""
-    start = os.getpid() % len(pending) if pending else 0
-    return pending[start:] + pending[:start]
+def _shuffled(tasks: list[Task]) -> list[Task]:
+    """Order the cells differently in each process, so that runs at the same time share the work.
+
+    The cells of a row stay together: what its method computes once per data set is then reused.
+    """
+    order = random.Random()
+    rows = [list(cells) for _, cells in groupby(tasks, key=lambda task: (task[1].table, task[1].row))]
+    order.shuffle(rows)
+    return [task for cells in rows for task in order.sample(cells, len(cells))]
 
 
-def _outcomes(tasks: list[tuple[Table, Cell, Path]], jobs: int) -> Iterator[Outcome]:
+def _outcomes(tasks: list[Task], jobs: int) -> Iterator[Outcome]:
     if jobs == 1:
         yield from (_measure(*task) for task in tasks)
         return
     threads = max(1, joblib.cpu_count() // jobs)
     with joblib.parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=threads):
         yield from joblib.Parallel(return_as="generator_unordered", batch_size=1)(
-            joblib.delayed(_measure)(*task) for task in tasks
+            joblib.delayed(_measure_for)(os.getpid(), *task) for task in tasks
         )
+
+
+def _measure_for(parent: int, *task: Any) -> Outcome:
+    """Measure a cell in a worker that ends with its parent."""
+    _leave_with(parent)
+    return _measure(*task)
+
+
+@cache
+def _leave_with(parent: int) -> None:
+    """End this process soon after its parent: a killed parent cannot tell its workers to stop."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _measure(table: Table, cell: Cell, path: Path) -> Outcome:
@@ -199,9 +236,7 @@ def _measure(table: Table, cell: Cell, path: Path) -> Outcome:
         "seconds": round(time.perf_counter() - start, 4),
         "warnings": sorted({f"{w.category.__name__}: {w.message}" for w in caught}),
         "settings": settings,
-        "versions": versions(),
-        "machine": machine(),
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        **environment(),
     }
     return Outcome(cell, "stored" if store.add(cell, measured) else "skipped")
 

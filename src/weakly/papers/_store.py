@@ -55,7 +55,8 @@ class Store:
         Returns
         -------
         dict of Cell to dict
-            The first record of a cell counts, should a merge of files have doubled it.
+            The first record of a cell counts, should a merge of files have doubled it. Lines that are no
+            record of a cell are left out.
         """
         return _by_cell(self.records())
 
@@ -90,6 +91,12 @@ class Store:
                 return False
             _write_line(descriptor, asdict(cell) | dict(measured))
             return True
+
+    def clear(self) -> None:
+        """Forget all records."""
+        if self.path.exists():
+            with self._opened() as descriptor:  # cut, not removed: another run may have it open
+                os.ftruncate(descriptor, 0)
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
@@ -149,10 +156,11 @@ def _parse(content: bytes) -> list[dict[str, Any]]:
     return records
 
 
-def _by_cell(records: list[dict[str, Any]]) -> dict[Cell, dict[str, Any]]:
+def _by_cell(records: list[Any]) -> dict[Cell, dict[str, Any]]:
     finished: dict[Cell, dict[str, Any]] = {}
     for record in records:
-        finished.setdefault(Cell(*(record[name] for name in _CELL_FIELDS)), record)
+        if isinstance(record, dict) and record.keys() >= {*_CELL_FIELDS, "value"}:
+            finished.setdefault(Cell(*(record[name] for name in _CELL_FIELDS)), record)
     return finished
 
 
