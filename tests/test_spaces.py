@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from tests.oracles.dense import kernel_root, manifold_penalty, random_laplacian, ridge
 from weakly.kernels import Kernel
 from weakly.solvers import solve_ridge
-from weakly.spaces import FeatureSpace, KernelSpace, ScoreFunction, build_space, deform, restrict
+from weakly.spaces import (
+    CorrectedSpace,
+    FeatureSpace,
+    KernelSpace,
+    ScoreFunction,
+    build_space,
+    deform,
+    restrict,
+)
 
 KINDS = ["kernel", "features", "csr"]
 BRIEFLY = settings(max_examples=25, deadline=None)
@@ -294,3 +302,27 @@ def test_what_does_not_fit_says_size_limit_and_remedy(approximation, message, mo
 def test_build_names_bad_arguments(kernel, arguments, message):
     with pytest.raises(ValueError, match=message):
         build_space(X @ X.T, kernel, **arguments)
+
+
+def test_corrected_space_is_the_kernel_of_features_plus_a_diagonal():
+    rng = np.random.default_rng(0)
+    Z, theta, other = rng.normal(size=(9, 3)), rng.normal(size=(9, 2)), rng.normal(size=(9, 2))
+    space, dense = CorrectedSpace(Z, 0.7), KernelSpace(Z @ Z.T + 0.7 * np.eye(9))
+    rows = np.array([4, 1])
+    np.testing.assert_allclose(space.scores(theta), dense.scores(theta), atol=1e-12)
+    np.testing.assert_allclose(space.scores(theta, rows), dense.scores(theta, rows), atol=1e-12)
+    np.testing.assert_allclose(space.inner(theta, other), dense.inner(theta, other), atol=1e-12)
+    np.testing.assert_allclose(space.induced(theta), Z @ Z.T @ theta, atol=1e-12)
+    np.testing.assert_allclose(space.function(theta)(Z), space.induced(theta), atol=1e-12)
+    laplacian = sp.csr_array(random_laplacian(rng, 9))
+    ours, theirs = (deform(base, laplacian, ambient=0.1, graph=0.5) for base in (space, dense))
+    np.testing.assert_allclose(ours.inner(theta, other), theirs.inner(theta, other), atol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", [RBF, Kernel("poly", gamma=0.1), Kernel("cosine")])
+def test_correction_restores_the_mean_of_the_diagonal(kernel):
+    space = build_space(X, kernel, approximation="nystroem", n_components=2, corrected=True, random_state=0)
+    restored = (space.features**2).sum(axis=1) + space.variance
+    np.testing.assert_allclose(restored.mean(), np.diagonal(kernel(X)).mean())
+    whole = build_space(X, kernel, approximation="nystroem", n_components=60, corrected=True, random_state=0)
+    assert isinstance(whole, FeatureSpace)  # all rows are landmarks: nothing is lost

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_EVERY = 10  # iterations between two lines
+
 
 class Progress:
     """Says what a fit is doing and how long each stage took.
@@ -41,7 +43,8 @@ class Progress:
     def count(self, *state: object) -> None:
         """Count an iteration; a callback that looks at nothing and stops nothing."""
         self.n_iter += 1
-        self._say(f"iteration {self.n_iter}", end="\r")
+        if self.n_iter % _EVERY == 1:
+            self._say(f"iteration {self.n_iter}", end="\r")
 
     def _say(self, text: str, end: str = "\n") -> None:
         if self.verbose:

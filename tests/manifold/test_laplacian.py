@@ -20,6 +20,7 @@ from weakly._labels import mask_labels
 from weakly.datasets import make_two_moons
 from weakly.graphs import neighbor_graph
 from weakly.model_selection import LabelDraws, PartiallyLabeledKFold
+from weakly.spaces import build_space
 
 CLASSIFIERS = [
     LaplacianRLSClassifier(),
@@ -350,7 +351,7 @@ def test_verbose_reports_stages(blobs, capsys):
     printed = capsys.readouterr().err
     assert all(f"[LaplacianRLSClassifier] {stage}" in printed for stage in ("graph", "space", "solve"))
     LaplacianRLSClassifier(verbose=1, solver="cg").fit(X, partial)
-    assert "iteration 2" in capsys.readouterr().err
+    assert "iteration 11 " in capsys.readouterr().err
 
 
 def test_wide_sparse_rows_iterate_when_a_factor_would_not_fit(monkeypatch):
@@ -424,3 +425,39 @@ def test_a_failed_fit_leaves_no_model(blobs):
         model.fit(X, np.minimum(partial, 0))
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+def test_corrected_approximation_is_its_own_kernel_solved_exactly():
+    """Features plus a diagonal, formed densely, and given as a kernel."""
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:400], y[:400]
+    partial = next(LabelDraws(n_per_class=3).split(X, y)).mask(y)
+    params = {"class_mass_normalization": False, "graph": neighbor_graph(X, n_neighbors=8)}
+    settings = {"approximation": "nystroem", "n_components": 40, "random_state": 0}
+    model = LaplacianRLSClassifier(early_stopping=False, tol=1e-9, **settings, **params).fit(X, partial)
+    features = build_space(X, model.kernel_, **settings).features
+    lost = 1 - np.mean((features**2).sum(axis=1))
+    assert lost > 0.1
+    exact = LaplacianRLSClassifier(kernel="precomputed", **params).fit(
+        features @ features.T + lost * np.eye(400), partial
+    )
+    assert model.result_.objective[-1] == pytest.approx(exact.result_.objective[-1], rel=1e-6)
+    assert (model.transduction_ == exact.transduction_).all()
+    # New rows: the features alone.
+    coefficients = features.T @ exact._function.theta[:, :-1]
+    np.testing.assert_allclose(model.decision_function(X), features @ coefficients, atol=1e-4)
+
+
+def test_correction_brings_an_approximation_near_the_exact_kernel():
+    X, y = load_digits(return_X_y=True)
+    errors = []
+    for params in ({"approximation": None}, {"solver": "auto"}, {"solver": "cholesky"}):
+        settings = {"approximation": "nystroem", "n_components": 100, "random_state": 0} | params
+        model = LaplacianRLSClassifier(warm_start=True, n_neighbors=8, **settings)
+        draws = list(LabelDraws(n_per_class=3, n_repeats=5).split(X, y))
+        errors.append(
+            np.mean([model.fit(X, d.mask(y)).transduction_[d.unlabeled] != y[d.unlabeled] for d in draws])
+        )
+    exact, corrected, plain = errors
+    assert corrected < exact + 0.01
+    assert corrected < plain - 0.02

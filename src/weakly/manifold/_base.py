@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 
 import joblib
@@ -27,14 +28,14 @@ from weakly._progress import Progress
 from weakly.graphs import WEIGHTS, Graph, affinity_graph, neighbor_graph
 from weakly.kernels import resolve_kernel
 from weakly.solvers import solve_conjugate, solve_restricted
-from weakly.spaces import build_space, deform
+from weakly.spaces import CorrectedSpace, build_space, deform
 
 # Parameters whose change leaves the space as it is.
 _LABEL_PARAMS = {
     "class_mass_normalization", "early_stopping", "loss", "max_iter", "solver", "tol", "unlabeled", "verbose",
     "warm_start",
 }  # fmt: skip
-_PATIENCE = 20  # iterations without a changed decision that end an early-stopped solve
+_PATIENCE = 10  # iterations without a changed decision that end an early-stopped solve
 _REMEDIES = {
     "max_iter": "raise max_iter (now {max_iter}) or tol (now {tol:.2g})",
     "stalled": "rounding leaves nothing to gain; raise ambient_penalty, or tol (now {tol:.2g})",
@@ -119,6 +120,7 @@ class LaplacianModel(BaseEstimator):
                 self.kernel_,
                 approximation=self.approximation,
                 n_components=self.n_components,
+                corrected=self._corrects(),
                 random_state=self.random_state,
             )
         n_rows = X.shape[0]
@@ -135,7 +137,11 @@ class LaplacianModel(BaseEstimator):
         The value is 0 for kernels that do not vanish far away: they leave no row alone.
         """
         density = base.adjoint(np.ones((base.n_rows, 1), dtype=base.dtype))
-        return density, float(base.scores(density).min()) if self.kernel_.vanishes_far_away else 0.0
+        return density, float(base.induced(density).min()) if self.kernel_.vanishes_far_away else 0.0
+
+    def _corrects(self):
+        """Whether an approximation is to give rows back the variance it loses."""
+        return False
 
     def _geometry_key(self, X):
         """Content of the rows and value of every parameter that shapes the space."""
@@ -186,6 +192,8 @@ class LaplacianModel(BaseEstimator):
         return result.x
 
     def _is_direct(self, space, n_labeled):
+        if isinstance(space.base, CorrectedSpace):
+            return False
         # The factor, and the representers of the labelled rows with their Gram matrix and its own factor.
         n_params, n_kept = space.n_params, min(n_labeled, space.n_params)
         n_bytes = (
@@ -255,6 +263,10 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
         self._publish(space, theta, labels, X.dtype)
         return self
 
+    def _corrects(self):
+        # The solver must iterate, and without a graph there is nothing that the features fail to follow.
+        return self.graph_penalty > 0 and self.solver in ("auto", "cg") and self._loss_name != "hinge"
+
     def _class_prior(self, labels):
         if isinstance(self.class_mass_normalization, bool | np.bool_):
             return labels.frequencies
@@ -271,16 +283,17 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
         self._function = space.function(np.hstack([theta, self._density[0]]))
         scores = (space.scores(theta) + self.result_.intercept).astype(dtype)
         leaves_scores = np.ndim(self.class_mass_normalization) == 0 and not self.class_mass_normalization
-        self._moments = (
-            Moments.identity(scores) if leaves_scores else match_moments(scores, self.class_prior_)
-        )
+        normalize = Moments.identity if leaves_scores else partial(match_moments, prior=self.class_prior_)
+        moments = normalize(scores)
+        # New rows may have scores of another scale: those of the features alone.
+        self._moments = normalize((space.induced(theta) + self.result_.intercept).astype(dtype))
         held_out = self.result_.held_out
         self.temperature_ = (
             prior_temperature(labels.n_classes)
             if held_out is None
-            else fit_temperature(self._moments(held_out), labels.labeled_codes)
+            else fit_temperature(moments(held_out), labels.labeled_codes)
         )
-        decisions = self._moments(scores)
+        decisions = moments(scores)
         self.transduction_ = self._labels_of(decisions)
         self.label_distributions_ = probabilities(decisions, self.temperature_)
 

@@ -48,6 +48,8 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
         a class with its share among the labels, or with the given share. ``False`` takes scores as they are.
     approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
         ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
+        Approximations give each training row back the variance they lose, so that ``transduction_`` follows
+        the graph as an exact kernel would; new rows are scored by the features alone.
     n_components : int, default=1000
         Features of an approximation.
     solver : {"auto", "cholesky", "cg"}, default="auto"
@@ -58,7 +60,7 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
     max_iter : int, default=1000
         Most iterations of "cg".
     early_stopping : bool, default=True
-        "cg" ends once no decision has changed for 20 iterations.
+        "cg" ends once the decisions have settled for 10 iterations, but for one row in 10,000.
     unlabeled : "auto", None or a label, default="auto"
         Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
         floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is

@@ -46,6 +46,9 @@ class LaplacianSVC(LaplacianClassifierBase):
         a class with its share among the labels, or with the given share. ``False`` takes scores as they are.
     approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
         ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
+        With the squared hinge, approximations give each training row back the variance they lose, so that
+        ``transduction_`` follows the graph as an exact kernel would; new rows are scored by the features
+        alone.
     n_components : int, default=1000
         Features of an approximation.
     solver : {"auto", "newton", "cg"}, default="auto"
@@ -56,7 +59,7 @@ class LaplacianSVC(LaplacianClassifierBase):
     max_iter : int, default=1000
         Most iterations of "newton" and "cg"; LIBSVM may take a thousand times as many.
     early_stopping : bool, default=True
-        "cg" ends once no decision has changed for 20 iterations.
+        "cg" ends once the decisions have settled for 10 iterations, but for one row in 10,000.
     unlabeled : "auto", None or a label, default="auto"
         Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
         floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is

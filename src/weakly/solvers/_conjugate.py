@@ -21,6 +21,8 @@ from weakly.losses import LOSSES, Loss
 from weakly.solvers._result import SolverResult
 from weakly.spaces import DeformedSpace
 
+_IDLE_SHARE = 1e-4  # of the rows, which may change their decision while the others have settled
+
 Callback = Callable[[np.ndarray], bool | None]
 
 
@@ -56,8 +58,8 @@ def solve_conjugate(
         Most conjugate gradient iterations in all.
     patience : int or None, default=None
         End a Newton step once the decisions (the largest centred score of each row, or its sign) have not
-        changed for that many iterations, and the whole once such a step leaves the same rows inside the
-        margin. ``None`` goes on to ``tol``.
+        changed for that many iterations, but for one row in 10,000, and the whole once such a step leaves
+        the same rows inside the margin. ``None`` goes on to ``tol``.
     callback : callable, optional
         ``callback(scores)`` after each iteration, with the scores of all rows; ``False`` stops.
 
@@ -226,7 +228,9 @@ class _Settling:
     def watch(self, scores: np.ndarray) -> None:
         centred = scores - scores.mean(axis=0)
         decisions = centred[:, 0] > 0 if scores.shape[1] == 1 else centred.argmax(axis=1)
-        self.n_unchanged = self.n_unchanged + 1 if np.array_equal(decisions, self.decisions) else 0
+        unseen = len(self.decisions) != len(decisions)
+        n_changed = len(decisions) if unseen else np.count_nonzero(decisions != self.decisions)
+        self.n_unchanged = self.n_unchanged + 1 if n_changed <= _IDLE_SHARE * len(decisions) else 0
         self.decisions = decisions
 
 

@@ -13,7 +13,8 @@ question             meaning                                                    
 
 The adjoint is taken in the metric of the space: for a kernel it is the identity, which is why a gradient
 step in function space costs one product with ``K`` and not two. Two pieces of dense algebra differ
-between kernels and features, and live with them: ``normal_equations`` (weighted ridge) and ``factor``.
+between kernels and features, and live with them: ``normal_equations`` (weighted ridge) and ``factor``. A
+:class:`CorrectedSpace`, features plus a value of its own for every row, has neither: solvers iterate on it.
 
 **A graph is a change of space.** :func:`deform` puts the manifold penalty into the norm,
 ``||f||^2 = a ||f||_H^2 + g f'Lf``. With ``T = a I + g A*LA`` the scores stay and the adjoint becomes
@@ -23,11 +24,13 @@ between kernels and features, and live with them: ``normal_equations`` (weighted
 
 from weakly.spaces._base import BaseSpace, FeatureSpace, KernelSpace, NormalEquations, ScoreFunction, Space
 from weakly.spaces._build import APPROXIMATIONS, build_space
+from weakly.spaces._corrected import CorrectedSpace
 from weakly.spaces._deformed import DeformedSpace, Restriction, deform, restrict
 
 __all__ = [
     "APPROXIMATIONS",
     "BaseSpace",
+    "CorrectedSpace",
     "DeformedSpace",
     "FeatureSpace",
     "KernelSpace",

@@ -27,6 +27,7 @@ class Space(Protocol):
     def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray: ...
     def adjoint(self, values: np.ndarray) -> np.ndarray: ...
     def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray: ...
+    def induced(self, theta: np.ndarray) -> np.ndarray: ...
     def function(self, theta: np.ndarray) -> ScoreFunction: ...
 
 
@@ -148,6 +149,10 @@ class KernelSpace:
         """Column by column ``a' K b``; ``scores`` are those of ``b``, where the caller has them."""
         return np.einsum("i...,i...->...", a, self.scores(b) if scores is None else scores)
 
+    def induced(self, theta: np.ndarray) -> np.ndarray:
+        """What the function says of the training rows as if they were new: the same."""
+        return self.scores(theta)
+
     def function(self, theta: np.ndarray) -> ScoreFunction:
         """The function with these coefficients, for new rows."""
         return ScoreFunction(self.feature_map, theta)
@@ -239,6 +244,10 @@ class FeatureSpace:
     def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
         """Column by column ``a' b``."""
         return np.einsum("i...,i...->...", a, b)
+
+    def induced(self, theta: np.ndarray) -> np.ndarray:
+        """What the function says of the training rows as if they were new: the same."""
+        return self.scores(theta)
 
     def function(self, theta: np.ndarray) -> ScoreFunction:
         """The function with these weights, for new rows."""

@@ -13,6 +13,7 @@ from sklearn.utils import check_array, check_random_state, gen_batches
 from weakly._memory import dense_bytes, fits, require_fit
 from weakly.kernels import Kernel
 from weakly.spaces._base import BLOCK_ROWS, FeatureSpace, KernelSpace
+from weakly.spaces._corrected import CorrectedSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,8 @@ class KernelMap:
         return gram if self.whitening is None else gram @ self.whitening
 
 
+_DIAGONAL_ROWS = 64  # rows whose diagonal of the kernel is taken from one small Gram matrix
+_LEAST_LOSS = 1e-6  # variance that is not worth a correction
 APPROXIMATIONS = ("auto", None, "nystroem", "fourier")
 
 
@@ -48,8 +51,9 @@ def build_space(
     *,
     approximation: str | None = "auto",
     n_components: int = 1000,
+    corrected: bool = False,
     random_state: Any = None,
-) -> KernelSpace | FeatureSpace:
+) -> KernelSpace | FeatureSpace | CorrectedSpace:
     """Choose and build the space of a kernel over rows.
 
     Parameters
@@ -64,12 +68,15 @@ def build_space(
         A linear kernel on more rows than columns uses the columns themselves, which is exact too.
     n_components : int, default=1000
         Features of an approximation.
+    corrected : bool, default=False
+        Give each row the variance that an approximation loses, where it loses any: better on a graph, but
+        for iterative solvers only.
     random_state : int, RandomState or None, default=None
         Draws the landmarks or the frequencies.
 
     Returns
     -------
-    KernelSpace or FeatureSpace
+    KernelSpace, FeatureSpace or CorrectedSpace
         The space.
 
     Examples
@@ -90,19 +97,32 @@ def build_space(
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     if kernel.name == "precomputed":
         return _given_space(X, approximation)
-    if approximation == "nystroem":
-        return _nystroem_space(X, kernel, n_components, random_state)
-    if approximation == "fourier":
-        return _fourier_space(X, kernel, n_components, random_state)
     n_rows, n_features = X.shape
     # The Gram matrix and its factor, in float64: float32 cannot tell a small penalty from rounding.
     exact_bytes = dense_bytes(n_rows, n_rows, copies=2)
-    if kernel.name == "linear" and (n_features < n_rows or not fits(exact_bytes)):
+    if (
+        kernel.name == "linear"
+        and approximation in ("auto", None)
+        and (n_features < n_rows or not fits(exact_bytes))
+    ):
         return FeatureSpace(X)
     if approximation == "auto" and not fits(exact_bytes):
-        return _nystroem_space(X, kernel, n_components, random_state)
-    require_fit(exact_bytes, f"an exact kernel on {n_rows} rows", "set approximation='nystroem'")
-    return KernelSpace(kernel(X.astype(np.float64)), KernelMap(kernel, X))
+        approximation = "nystroem"
+    if approximation is None or approximation == "auto":
+        require_fit(exact_bytes, f"an exact kernel on {n_rows} rows", "set approximation='nystroem'")
+        return KernelSpace(kernel(X.astype(np.float64)), KernelMap(kernel, X))
+    build = _nystroem_space if approximation == "nystroem" else _fourier_space
+    space = build(X, kernel, n_components, random_state)
+    lost = _lost_variance(X, kernel, space.features) if corrected else 0.0
+    return CorrectedSpace(space.features, lost, space.feature_map) if lost > _LEAST_LOSS else space
+
+
+def _lost_variance(X: Any, kernel: Kernel, features: np.ndarray) -> float:
+    """Mean over the rows of ``k(x, x) - |z(x)|^2``."""
+    total = 0.0
+    for block in gen_batches(X.shape[0], _DIAGONAL_ROWS):
+        total += float(np.diagonal(kernel(X[block], X[block])).sum())
+    return (total - float(np.einsum("ij,ij->", features, features))) / X.shape[0]
 
 
 def _given_space(gram: np.ndarray, approximation: str | None) -> KernelSpace:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
 
-from weakly.spaces._base import BaseSpace, Factor, FeatureSpace, KernelSpace, ScoreFunction
+from weakly.spaces._base import BaseSpace, Factor, FeatureSpace, KernelSpace, ScoreFunction, Space
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +21,7 @@ class DeformedSpace:
 
     Parameters
     ----------
-    base : KernelSpace or FeatureSpace
+    base : KernelSpace, FeatureSpace or CorrectedSpace
         The space that is deformed.
     laplacian : csr_array of shape (n_rows, n_rows)
         Symmetric graph Laplacian ``L``.
@@ -39,7 +40,7 @@ class DeformedSpace:
     [0.25, 0.5]
     """
 
-    base: BaseSpace
+    base: Space
     laplacian: sp.csr_array
     ambient: float
     graph: float
@@ -62,7 +63,7 @@ class DeformedSpace:
         if self.graph == 0:
             ambient = self.ambient
             return Factor(lambda theta: theta / ambient, lambda theta: theta / ambient**0.5)
-        return self.base.factor(self.laplacian, self.ambient, self.graph)
+        return cast(BaseSpace, self.base).factor(self.laplacian, self.ambient, self.graph)
 
     def apply(self, theta: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """``T theta`` without a factorisation, from the scores of ``theta``."""
@@ -82,19 +83,23 @@ class DeformedSpace:
         """Column by column ``<a, T b>``; ``scores`` are those of ``b``, where the caller has them."""
         return self.base.inner(a, self.apply(b, self.base.scores(b) if scores is None else scores))
 
+    def induced(self, theta: np.ndarray) -> np.ndarray:
+        """What the function says of the training rows as if they were new."""
+        return self.base.induced(theta)
+
     def function(self, theta: np.ndarray) -> ScoreFunction:
         """The function with these parameters, for new rows."""
         return self.base.function(theta)
 
 
-def deform(base: BaseSpace, laplacian: sp.csr_array, *, ambient: float, graph: float) -> DeformedSpace:
+def deform(base: Space, laplacian: sp.csr_array, *, ambient: float, graph: float) -> DeformedSpace:
     """Put a manifold penalty into the norm of a space.
 
     Kernels become ``K (a I + g L K)^-1``, features ``Z C^-T`` with ``C C' = a I + g Z'LZ``.
 
     Parameters
     ----------
-    base : KernelSpace or FeatureSpace
+    base : KernelSpace, FeatureSpace or CorrectedSpace
         The space to deform.
     laplacian : csr_array of shape (n_rows, n_rows)
         Symmetric graph Laplacian.
@@ -173,7 +178,7 @@ def restrict(space: DeformedSpace, rows: np.ndarray) -> Restriction:
     >>> restrict(space, np.array([1])).space.gram.tolist()
     [[6.0]]
     """
-    base, root_solve = space.base, space.factor.root_solve
+    base, root_solve = cast(BaseSpace, space.base), space.factor.root_solve
     if isinstance(base, FeatureSpace) and root_solve is not None and len(rows) > base.n_params:
         inverse_root = root_solve(np.eye(base.n_params))
         return Restriction(
