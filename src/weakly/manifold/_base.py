@@ -286,7 +286,8 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
         normalize = Moments.identity if leaves_scores else partial(match_moments, prior=self.class_prior_)
         moments = normalize(scores)
         # New rows may have scores of another scale: those of the features alone.
-        self._moments = normalize((space.induced(theta) + self.result_.intercept).astype(dtype))
+        has_own_values = isinstance(space.base, CorrectedSpace)
+        self._moments = normalize(space.induced(theta).astype(dtype)) if has_own_values else moments
         held_out = self.result_.held_out
         self.temperature_ = (
             prior_temperature(labels.n_classes)
