@@ -68,6 +68,13 @@ class Graph:
         return np.asarray(self.affinity.sum(axis=1)).ravel()
 
     @cached_property
+    def edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows ``i < j`` and weight of each edge, once, in lexicographic order."""
+        upper = sp.triu(self.affinity, k=1, format="coo")
+        order = np.lexsort((upper.col, upper.row))
+        return upper.row[order], upper.col[order], upper.data[order]
+
+    @cached_property
     def components(self) -> np.ndarray:
         """Index of the connected component of each row."""
         return sp.csgraph.connected_components(self.affinity, directed=False)[1]
@@ -107,9 +114,7 @@ class Graph:
         csr_array of shape (n_edges, n_rows)
             Edges in lexicographic order, each once.
         """
-        edges = sp.triu(self.affinity, k=1, format="coo")
-        order = np.lexsort((edges.col, edges.row))
-        i, j, w = edges.row[order], edges.col[order], edges.data[order]
+        i, j, w = self.edges
         entries = np.column_stack([w, -w]).ravel()
         pointers = np.arange(0, 2 * len(w) + 1, 2)
         return sp.csr_array((entries, np.column_stack([i, j]).ravel(), pointers), shape=(len(w), self.n_rows))

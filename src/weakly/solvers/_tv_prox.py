@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from weakly.graphs import Graph
 from weakly.solvers._result import SolverResult
@@ -67,16 +66,14 @@ class Edges:
         Edges
             In lexicographic order.
         """
-        upper = sp.triu(graph.affinity, k=1, format="coo")
-        order = np.lexsort((upper.col, upper.row))
-        heads, tails = upper.row[order].astype(np.int64), upper.col[order].astype(np.int64)
+        heads, tails, weights = graph.edges
         n_edges = len(heads)
         rows = np.concatenate([heads, tails])
         by_row = np.argsort(rows, kind="stable")
         return cls(
-            heads=heads,
-            tails=tails,
-            weights=upper.data[order].astype(np.float64),
+            heads=heads.astype(np.int64),
+            tails=tails.astype(np.int64),
+            weights=weights.astype(np.float64),
             pointers=np.searchsorted(rows[by_row], np.arange(graph.n_rows + 1)),
             touching=np.tile(np.arange(n_edges), 2)[by_row],
             signs=np.repeat([1.0, -1.0], n_edges)[by_row],
