@@ -20,9 +20,10 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # What each part may import of the others. Roles inside, topics outside: arrows point inwards only.
 BASE = {"_compat", "_memory", "_labels", "_progress", "_calibration"}
-ROLES = {"kernels", "graphs", "losses", "spaces"}
+ROLES = {"kernels", "graphs", "losses", "regularizers", "spaces"}
 ALLOWED = {
     **{name: {"_compat", "_memory", "kernels"} for name in ROLES},
+    "regularizers": {"graphs"},
     **{name: {"_compat"} for name in BASE},
     "solvers": ROLES,
     "manifold": ROLES | BASE | {"solvers"},
@@ -92,7 +93,11 @@ def public_objects():
 
 # Left out: extended summaries, See Also and examples, which short functions do not need.
 PASSED_OVER = {"ES01", "SA01", "SA04", "EX01"}
-PROTOCOLS = {"weakly.spaces._base.Space", "weakly.spaces._base.BaseSpace"}
+PROTOCOLS = {
+    "weakly.spaces._base.Space",
+    "weakly.spaces._base.BaseSpace",
+    "weakly.spaces._smoother.Smoother",
+}
 
 
 def documented():

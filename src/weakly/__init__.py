@@ -11,9 +11,13 @@ from importlib.metadata import version as _version
 __version__ = _version("weakly")
 
 _HOME = {
+    "CheegerRLSClassifier": "manifold",
+    "CheegerSVC": "manifold",
     "LaplacianRLSClassifier": "manifold",
     "LaplacianRLSRegressor": "manifold",
     "LaplacianSVC": "manifold",
+    "TotalVariationRLSClassifier": "manifold",
+    "TotalVariationSVC": "manifold",
     "LabelView": "_labels",
     "encode_labels": "_labels",
 }
@@ -26,6 +30,7 @@ _MODULES = (
     "model_selection",
     "papers",
     "plotting",
+    "regularizers",
     "solvers",
     "spaces",
 )

@@ -3,7 +3,15 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from weakly import LaplacianRLSClassifier, LaplacianRLSRegressor, LaplacianSVC
+from weakly import (
+    CheegerRLSClassifier,
+    CheegerSVC,
+    LaplacianRLSClassifier,
+    LaplacianRLSRegressor,
+    LaplacianSVC,
+    TotalVariationRLSClassifier,
+    TotalVariationSVC,
+)
 
 KEEPS_ROWS = "a row of weight 0 loses its label but stays in the graph, unlike a row that is taken out"
 MINUS_ONE = "-1 means unlabelled, so the labels {-1, 1} hold one class; unlabeled=None passes"
@@ -20,6 +28,15 @@ SETTINGS = [
     LaplacianSVC(approximation="fourier", n_components=30, random_state=0),
     LaplacianRLSRegressor(),
     LaplacianRLSRegressor(approximation="nystroem", n_components=20, random_state=0),
+    TotalVariationRLSClassifier(),
+    TotalVariationRLSClassifier(unlabeled=None),
+    TotalVariationRLSClassifier(kernel="linear"),
+    TotalVariationSVC(),
+    TotalVariationSVC(approximation="fourier", n_components=30, random_state=0),
+    CheegerRLSClassifier(),
+    CheegerRLSClassifier(approximation="nystroem", n_components=20, random_state=0),
+    CheegerSVC(),
+    CheegerSVC(kernel="linear"),
 ]
 
 

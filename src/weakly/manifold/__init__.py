@@ -1,6 +1,16 @@
-"""Methods that smooth over a graph of the rows."""
+"""Classifiers and regressors whose scores vary slowly along a graph."""
 
+from weakly.manifold._cheeger import CheegerRLSClassifier, CheegerSVC
 from weakly.manifold._laplacian_rls import LaplacianRLSClassifier, LaplacianRLSRegressor
 from weakly.manifold._laplacian_svc import LaplacianSVC
+from weakly.manifold._total_variation import TotalVariationRLSClassifier, TotalVariationSVC
 
-__all__ = ["LaplacianRLSClassifier", "LaplacianRLSRegressor", "LaplacianSVC"]
+__all__ = [
+    "CheegerRLSClassifier",
+    "CheegerSVC",
+    "LaplacianRLSClassifier",
+    "LaplacianRLSRegressor",
+    "LaplacianSVC",
+    "TotalVariationRLSClassifier",
+    "TotalVariationSVC",
+]

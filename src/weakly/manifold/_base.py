@@ -27,19 +27,21 @@ from weakly._memory import dense_bytes, fits, require_fit
 from weakly._progress import Progress
 from weakly.graphs import WEIGHTS, Graph, affinity_graph, neighbor_graph
 from weakly.kernels import resolve_kernel
-from weakly.solvers import solve_conjugate, solve_restricted
+from weakly.solvers import solve_conjugate, solve_restricted, solve_simplex
 from weakly.spaces import CorrectedSpace, build_space, deform
 
 # Parameters whose change leaves the space as it is.
 _LABEL_PARAMS = {
-    "class_mass_normalization", "early_stopping", "loss", "max_iter", "solver", "tol", "unlabeled", "verbose",
-    "warm_start",
+    "class_mass_normalization", "class_prior", "early_stopping", "loss", "max_iter", "resplit", "solver",
+    "step", "tol", "unlabeled", "verbose", "warm_start",
 }  # fmt: skip
 _PATIENCE = 10  # iterations without a changed decision that end an early-stopped solve
 _REMEDIES = {
     "max_iter": "raise max_iter (now {max_iter}) or tol (now {tol:.2g})",
     "stalled": "rounding leaves nothing to gain; raise ambient_penalty, or tol (now {tol:.2g})",
 }
+_SIMPLEX_TOL = 100  # residuals of the method with the simplex, in units of tol
+_SIMPLEX_REMEDY = "set approximation='nystroem' with a smaller n_components, or simplex=False"
 _CG_REMEDY = "use the squared hinge or the squared loss with solver='cg', or approximation='nystroem'"
 
 
@@ -104,7 +106,7 @@ class LaplacianModel(BaseEstimator):
             )
         return X
 
-    def _deformed_space(self, X, progress):
+    def _geometry(self, X, progress):
         """Stage 3: the geometry, which sees no label; kept for the next fit with ``warm_start``."""
         key = self._geometry_key(X) if self.warm_start else None
         if key is not None and getattr(self, "_warm", None) is not None and self._warm[0] == key:
@@ -118,18 +120,24 @@ class LaplacianModel(BaseEstimator):
             base = build_space(
                 X,
                 self.kernel_,
-                approximation=self.approximation,
+                approximation=self._approximation(X.shape[0]),
                 n_components=self.n_components,
                 corrected=self._corrects(),
                 random_state=self.random_state,
             )
-        n_rows = X.shape[0]
-        empty = sp.csr_array((n_rows, n_rows), dtype=X.dtype)
-        laplacian = empty if self.graph_ is None else self.graph_.laplacian(self.laplacian).astype(X.dtype)
-        space = deform(base, laplacian, ambient=self.ambient_penalty, graph=self.graph_penalty)
-        self._density = self._measure_density(base)
+            space = self._shape(base, X.dtype)
+        self._density = self._measure_density(space.base)
         self._warm = (key, (self.kernel_, self.graph_, self._density, space)) if self.warm_start else None
         return space
+
+    def _approximation(self, n_rows):
+        return self.approximation
+
+    def _shape(self, base, dtype):
+        """Give the space the shape of the graph."""
+        empty = sp.csr_array((base.n_rows, base.n_rows), dtype=dtype)
+        laplacian = empty if self.graph_ is None else self.graph_.laplacian(self.laplacian).astype(dtype)
+        return deform(base, laplacian, ambient=self.ambient_penalty, graph=self.graph_penalty)
 
     def _measure_density(self, base):
         """Parameters of the sum of the kernels at all rows, and its least value on them.
@@ -169,38 +177,39 @@ class LaplacianModel(BaseEstimator):
         return graph
 
     def _solve(self, space, rows, targets, weights, progress):
-        """Stage 4: the problem on the labelled rows, or on all rows where no factorisation fits."""
-        settings = {"loss": self._loss_name, "tol": self.tol, "max_iter": self.max_iter}
-        if self._is_direct(space, len(rows)):
-            with progress.stage("solve"):
-                result = solve_restricted(space, rows, targets, weights, **settings)
-        else:
-            patience = _PATIENCE if self.early_stopping else None
-            with progress.stage("iterate"):
-                result = solve_conjugate(
-                    space, rows, targets, weights, patience=patience, callback=progress.count, **settings
-                )
+        """Stage 4: the minimiser."""
+        result = self._minimize(space, rows, targets, weights, progress)
+        self._keep(result)
+        return result.x
+
+    def _keep(self, result):
+        """Publish what the solver reports, with a warning where it did not converge."""
         if result.status in _REMEDIES:
             remedy = _REMEDIES[result.status].format(max_iter=self.max_iter, tol=self.tol)
             warnings.warn(
                 f"{type(self).__name__} ended at criterion {result.criterion[-1]:.2g}: {remedy}.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.result_ = result
         self.n_iter_ = result.n_iter
-        return result.x
+
+    def _minimize(self, space, rows, targets, weights, progress):
+        """The problem on the labelled rows, or on all rows where no factorisation fits."""
+        settings = {"loss": self._loss_name, "tol": self.tol, "max_iter": self.max_iter}
+        if self._is_direct(space, len(rows)):
+            with progress.stage("solve"):
+                return solve_restricted(space, rows, targets, weights, **settings)
+        patience = _PATIENCE if self.early_stopping else None
+        with progress.stage("iterate"):
+            return solve_conjugate(
+                space, rows, targets, weights, patience=patience, callback=progress.count, **settings
+            )
 
     def _is_direct(self, space, n_labeled):
         if isinstance(space.base, CorrectedSpace):
             return False
-        # The factor, and the representers of the labelled rows with their Gram matrix and its own factor.
-        n_params, n_kept = space.n_params, min(n_labeled, space.n_params)
-        n_bytes = (
-            dense_bytes(n_params, n_params)
-            + dense_bytes(n_params, n_kept)
-            + dense_bytes(n_kept, n_kept, copies=2)
-        )
+        n_bytes = _direct_bytes(space, n_labeled)
         if self._loss_name == "hinge" or self.solver not in ("auto", "cg"):
             require_fit(n_bytes, "the direct solver", _CG_REMEDY)
             return True
@@ -230,7 +239,9 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
     _parameter_constraints: dict = {
         **LaplacianModel._parameter_constraints,
         "class_mass_normalization": ["boolean", "array-like"],
+        "simplex": ["boolean"],
     }
+    simplex = False  # for estimators without the parameter
 
     def fit(self, X, y, sample_weight=None):
         """Fit on labelled and unlabelled rows together.
@@ -252,31 +263,41 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
         X = self._check_rows(X, y)
         weights = check_sample_weight(sample_weight, X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
+        if self.simplex and labels.n_classes > 2 and self.solver == "cg":
+            raise ValueError('simplex=True needs a factorisation: use solver="auto".')
         prior = self._class_prior(labels)
         progress = Progress(type(self).__name__, self.verbose)
-        space = self._deformed_space(X, progress)
+        space = self._geometry(X, progress)
         self._warn_of_unreached(labels.labeled)
-        targets = labels.targets()
-        theta = self._solve(space, labels.labeled, targets, weights[labels.labeled], progress)
         self.classes_ = labels.classes
         self.class_prior_ = prior
+        targets = labels.targets()
+        theta = self._solve(space, labels.labeled, targets, weights[labels.labeled], progress)
         self._publish(space, theta, labels, X.dtype)
         return self
 
+    def _minimize(self, space, rows, targets, weights, progress):
+        if not self.simplex or targets.shape[1] == 1:
+            return super()._minimize(space, rows, targets, weights, progress)
+        n_bytes = _direct_bytes(space, len(rows))
+        n_bytes += dense_bytes(len(rows), len(rows)) if self._loss_name == "hinge" else 0
+        require_fit(n_bytes, "the solver for simplex=True", _SIMPLEX_REMEDY)
+        settings = {"loss": self._loss_name, "tol": _SIMPLEX_TOL * self.tol, "max_iter": self.max_iter}
+        targets = (targets + 1) / 2 if self._loss_name == "squared" else targets
+        with progress.stage("iterate"):
+            return solve_simplex(space, rows, targets, weights, callback=progress.count, **settings)
+
     def _corrects(self):
         # The solver must iterate, and without a graph there is nothing that the features fail to follow.
-        return self.graph_penalty > 0 and self.solver in ("auto", "cg") and self._loss_name != "hinge"
+        iterates = self.solver in ("auto", "cg") and self._loss_name != "hinge" and not self.simplex
+        return self.graph_penalty > 0 and iterates
 
     def _class_prior(self, labels):
         if isinstance(self.class_mass_normalization, bool | np.bool_):
             return labels.frequencies
-        prior = np.asarray(self.class_mass_normalization, dtype=float)
-        if prior.shape != (labels.n_classes,) or not (prior > 0).all() or not np.isfinite(prior).all():
-            raise ValueError(
-                f"class_mass_normalization must be a bool or {labels.n_classes} positive shares, one per "
-                f"class in sorted order, not {self.class_mass_normalization!r}."
-            )
-        return prior / prior.sum()
+        return check_shares(
+            self.class_mass_normalization, labels.n_classes, "class_mass_normalization must be a bool"
+        )
 
     def _publish(self, space, theta, labels, dtype):
         """Stage 5: fix the map from scores to decisions and its temperature on the training rows."""
@@ -367,3 +388,23 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
             Rows sum to 1; the largest entry is the predicted class.
         """
         return probabilities(self._decisions(X), self.temperature_)
+
+
+def _direct_bytes(space, n_labeled):
+    """The factor, and the representers of the labelled rows with their Gram matrix and its own factor."""
+    n_params, n_kept = space.n_params, min(n_labeled, space.n_params)
+    return (
+        dense_bytes(n_params, n_params)
+        + dense_bytes(n_params, n_kept)
+        + dense_bytes(n_kept, n_kept, copies=2)
+    )
+
+
+def check_shares(given, n_classes, otherwise):
+    """Scale class shares that a user gave to sum 1; ``otherwise`` begins the message if they are none."""
+    shares = np.asarray(given, dtype=float)
+    if shares.shape != (n_classes,) or not (shares > 0).all() or not np.isfinite(shares).all():
+        raise ValueError(
+            f"{otherwise} or {n_classes} positive shares, one per class in sorted order, not {given!r}."
+        )
+    return shares / shares.sum()

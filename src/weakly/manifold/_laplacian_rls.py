@@ -46,6 +46,9 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
     class_mass_normalization : bool or array-like of shape (n_classes,), default=True
         Shift and scale the scores of each class so that their mean and variance over all rows are those of
         a class with its share among the labels, or with the given share. ``False`` takes scores as they are.
+    simplex : bool, default=False
+        With more than two classes, hold the scores of every training row between 0 and 1, with sum 1; targets
+        are then 1 and 0. It takes a factorisation, so that approximations do not get their variance back.
     approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
         ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
         Approximations give each training row back the variance they lose, so that ``transduction_`` follows
@@ -56,9 +59,10 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
         Factorise, or iterate without a factorisation. "auto" is the former unless its matrices would pass
         the memory limit.
     tol : float, default=1e-6
-        Relative norm of the gradient at which "cg" stops.
+        Relative norm of the gradient at which "cg" stops; a hundredth of the residual at which the iteration
+        with ``simplex`` does.
     max_iter : int, default=1000
-        Most iterations of "cg".
+        Most iterations of "cg", or with ``simplex``.
     early_stopping : bool, default=True
         "cg" ends once the decisions have settled for 10 iterations, but for one row in 10,000.
     unlabeled : "auto", None or a label, default="auto"
@@ -108,7 +112,8 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
     -----
     [belkin2006]_ divides by numbers of rows: its ``gamma_A l`` is ``a`` and its ``gamma_I l / (u + l)^2``
     is ``g``. The problem is solved as a ridge regression on the labelled rows in the deformed kernel
-    ``K (a I + g L K)^-1``; [tvsvm]_ Eq. (8) is the same system without that reduction.
+    ``K (a I + g L K)^-1``; [tvsvm]_ Eq. (8) is the same system without that reduction. ``simplex`` is its
+    Eq. (93), solved by :func:`weakly.solvers.solve_simplex`.
 
     References
     ----------
@@ -148,6 +153,7 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
         graph_weights="self-tuning",
         laplacian="symmetric",
         class_mass_normalization=True,
+        simplex=False,
         approximation="auto",
         n_components=1000,
         solver="auto",
@@ -170,6 +176,7 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
         self.graph_weights = graph_weights
         self.laplacian = laplacian
         self.class_mass_normalization = class_mass_normalization
+        self.simplex = simplex
         self.approximation = approximation
         self.n_components = n_components
         self.solver = solver
@@ -354,7 +361,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
         known = _as_numbers(values[labeled])
         weights = weights[labeled]
         progress = Progress(type(self).__name__, self.verbose)
-        space = self._deformed_space(X, progress)
+        space = self._geometry(X, progress)
         self._warn_of_unreached(labeled)
         self.intercept_ = float(np.average(known, weights=weights))
         theta = self._solve(space, labeled, known[:, None] - self.intercept_, weights, progress)

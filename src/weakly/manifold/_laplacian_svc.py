@@ -44,6 +44,9 @@ class LaplacianSVC(LaplacianClassifierBase):
     class_mass_normalization : bool or array-like of shape (n_classes,), default=True
         Shift and scale the scores of each class so that their mean and variance over all rows are those of
         a class with its share among the labels, or with the given share. ``False`` takes scores as they are.
+    simplex : bool, default=False
+        With more than two classes, hold the scores of every training row, but for the intercept, between 0
+        and 1, with sum 1. It takes a factorisation, so that approximations do not get their variance back.
     approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
         ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
         With the squared hinge, approximations give each training row back the variance they lose, so that
@@ -55,9 +58,10 @@ class LaplacianSVC(LaplacianClassifierBase):
         For the squared hinge: Newton on a factorised problem, or iterations without a factorisation. "auto"
         is the former unless its matrices would pass the memory limit. The hinge always goes to LIBSVM.
     tol : float, default=1e-6
-        Relative norm of the gradient at which "newton" and "cg" stop; LIBSVM's own tolerance.
+        Relative norm of the gradient at which "newton" and "cg" stop; LIBSVM's own tolerance; a hundredth of
+        the residual at which the iteration with ``simplex`` stops.
     max_iter : int, default=1000
-        Most iterations of "newton" and "cg"; LIBSVM may take a thousand times as many.
+        Most iterations of "newton" and "cg", or with ``simplex``; LIBSVM may take a thousand times as many.
     early_stopping : bool, default=True
         "cg" ends once the decisions have settled for 10 iterations, but for one row in 10,000.
     unlabeled : "auto", None or a label, default="auto"
@@ -106,7 +110,9 @@ class LaplacianSVC(LaplacianClassifierBase):
     -----
     The problem is solved as a support vector machine on the labelled rows in the deformed kernel
     ``K (a I + g L K)^-1``. [tvsvm]_ prints ``(a I + g L K)^-1 K`` in Eq. (52), which is not symmetric. The
-    iterative solver is the preconditioned conjugate gradient method of [melacci2011]_.
+    iterative solver is the preconditioned conjugate gradient method of [melacci2011]_. ``simplex`` with the
+    hinge is [tvsvm]_ Eq. (118), solved by :func:`weakly.solvers.solve_simplex`; no score is then beyond the
+    margin of the squared hinge, which is the squared loss of the signs.
 
     References
     ----------
@@ -147,6 +153,7 @@ class LaplacianSVC(LaplacianClassifierBase):
         graph_weights="self-tuning",
         laplacian="symmetric",
         class_mass_normalization=True,
+        simplex=False,
         approximation="auto",
         n_components=1000,
         solver="auto",
@@ -170,6 +177,7 @@ class LaplacianSVC(LaplacianClassifierBase):
         self.graph_weights = graph_weights
         self.laplacian = laplacian
         self.class_mass_normalization = class_mass_normalization
+        self.simplex = simplex
         self.approximation = approximation
         self.n_components = n_components
         self.solver = solver

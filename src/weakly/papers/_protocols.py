@@ -14,6 +14,8 @@ from sklearn.datasets import load_digits
 from weakly.datasets import load
 from weakly.model_selection import LabelDraws
 
+_FAILURE = 15.0  # error in per cent beyond which a draw has failed
+
 
 def transductive_error(settings: Mapping[str, Any], column: str, seed: int) -> float:
     """Return the error in per cent on the unlabelled rows, with ``column`` labels of each class.
@@ -58,6 +60,22 @@ def transductive_accuracy(settings: Mapping[str, Any], column: str, seed: int) -
         Between 0 and 100.
     """
     return 100.0 - transductive_error(settings, column, seed)
+
+
+def transductive_failure(settings: Mapping[str, Any], column: str, seed: int) -> float:
+    """Return 100 where the error is above 15 %, else 0: the mean is the share of failures.
+
+    Parameters
+    ----------
+    settings, column, seed : mapping, str, int
+        As in ``transductive_error``.
+
+    Returns
+    -------
+    float
+        0 or 100.
+    """
+    return 100.0 * (transductive_error(settings, column, seed) > _FAILURE)
 
 
 def default_params(estimator: str, **changed: Any) -> dict[str, Any]:

@@ -1,22 +1,39 @@
 """Solvers: pure functions from arrays and spaces to a :class:`SolverResult`."""
 
+from weakly.solvers._cheeger import solve_cheeger
 from weakly.solvers._conjugate import solve_conjugate
 from weakly.solvers._direct import solve_newton, solve_ridge
 from weakly.solvers._hinge import solve_hinge
+from weakly.solvers._hinge_dual import solve_hinge_dual
+from weakly.solvers._hinge_prox import prox_hinge
+from weakly.solvers._poisson import solve_poisson
+from weakly.solvers._resplit import SweepCut, diffuse_codes, resplit_pairs, sweep_cut
 from weakly.solvers._restricted import solve_restricted
 from weakly.solvers._result import SolverResult
 from weakly.solvers._simplex import project_simplex
+from weakly.solvers._simplex_admm import solve_simplex
+from weakly.solvers._total_variation import solve_total_variation
 from weakly.solvers._tv_prox import Edges, prox_total_variation, prox_total_variation_reference
 
 __all__ = [
     "Edges",
     "SolverResult",
+    "SweepCut",
+    "diffuse_codes",
     "project_simplex",
+    "prox_hinge",
     "prox_total_variation",
     "prox_total_variation_reference",
+    "resplit_pairs",
+    "solve_cheeger",
     "solve_conjugate",
     "solve_hinge",
+    "solve_hinge_dual",
     "solve_newton",
+    "solve_poisson",
     "solve_restricted",
     "solve_ridge",
+    "solve_simplex",
+    "solve_total_variation",
+    "sweep_cut",
 ]

@@ -33,6 +33,10 @@ class SolverResult:
         Score of each labelled row by the model without that row, where the solver knows it.
     dual : ndarray or None, default=None
         The dual point, where a later call can start from it.
+    graph_side : ndarray of shape (n_rows, n_columns) or None, default=None
+        Values of the rows on the graph, of methods that keep them beside the function in ``x``.
+    start_energies : ndarray or None, default=None
+        Sum of the Cheeger ratios of the classes in the start, and after each attempt to better it.
 
     Examples
     --------
@@ -50,6 +54,8 @@ class SolverResult:
     intercept: np.ndarray | float = 0.0
     held_out: np.ndarray | None = None
     dual: np.ndarray | None = None
+    graph_side: np.ndarray | None = None
+    start_energies: np.ndarray | None = None
 
     @property
     def converged(self) -> bool:

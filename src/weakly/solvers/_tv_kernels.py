@@ -11,12 +11,6 @@ import numpy as np
 CHECK_EVERY = 10  # iterations between two looks at the gap
 
 
-@numba.njit(parallel=True, cache=True)
-def each_column(kernel, graph, columns, bounds, steps, dual, result, records, tol, max_iter):
-    for k in numba.prange(columns.shape[0]):
-        kernel(graph, columns[k], bounds, steps, dual[k], result[k], records[k], tol, max_iter)
-
-
 @numba.njit(cache=True)
 def _pull_back(graph, v, p, g):
     """``g = v - B'p``."""
@@ -48,7 +42,7 @@ def _assess(graph, v, bounds, p, g):
 
 
 @numba.njit(cache=True)
-def accelerated_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
+def _accelerated_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
     heads, tails, _, _, _ = graph
     n_edges = len(bounds)
     ahead = p.copy()
@@ -81,7 +75,7 @@ def accelerated_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
 
 
 @numba.njit(cache=True)
-def primal_dual_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
+def _primal_dual_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
     """Algorithm 2 of Chambolle and Pock (2011) with both steps 1 / ||B|| at the start."""
     heads, tails, pointers, touching, signs = graph
     tau = sigma = 1.0 / steps[0]
@@ -107,3 +101,18 @@ def primal_dual_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
         if n_iter % CHECK_EVERY == 0 or n_iter == max_iter:
             objective, gap = _assess(graph, v, bounds, p, g)
     record[1], record[3], record[4] = objective, gap / max(objective, 1e-300), n_iter
+
+
+# Two loops and not one that takes the method: a function as an argument would defeat the cache on disk.
+
+
+@numba.njit(parallel=True, cache=True)
+def accelerated(graph, columns, bounds, steps, dual, result, records, tol, max_iter):
+    for k in numba.prange(columns.shape[0]):
+        _accelerated_column(graph, columns[k], bounds, steps, dual[k], result[k], records[k], tol, max_iter)
+
+
+@numba.njit(parallel=True, cache=True)
+def primal_dual(graph, columns, bounds, steps, dual, result, records, tol, max_iter):
+    for k in numba.prange(columns.shape[0]):
+        _primal_dual_column(graph, columns[k], bounds, steps, dual[k], result[k], records[k], tol, max_iter)

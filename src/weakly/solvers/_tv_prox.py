@@ -16,7 +16,7 @@ import numpy as np
 
 from weakly.graphs import Graph
 from weakly.solvers._result import SolverResult
-from weakly.solvers._tv_kernels import accelerated_column, each_column, primal_dual_column
+from weakly.solvers._tv_kernels import accelerated, primal_dual
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ def prox_total_variation(
     """
     degrees = np.diff(edges.pointers)
     steps = 1.0 / (degrees[edges.heads] + degrees[edges.tails])
-    return _run(accelerated_column, edges, values, weight, dual, tol, max_iter, steps)
+    return _run(accelerated, edges, values, weight, dual, tol, max_iter, steps)
 
 
 def prox_total_variation_reference(
@@ -168,10 +168,10 @@ def prox_total_variation_reference(
     """
     degrees = np.diff(edges.pointers)
     norm_bound = np.sqrt(2.0 * max(degrees.max(initial=0), 1))  # of B
-    return _run(primal_dual_column, edges, values, weight, None, tol, max_iter, np.array([norm_bound]))
+    return _run(primal_dual, edges, values, weight, None, tol, max_iter, np.array([norm_bound]))
 
 
-def _run(kernel, edges, values, weight, dual, tol, max_iter, steps):  # type: ignore[no-untyped-def]
+def _run(method, edges, values, weight, dual, tol, max_iter, steps):  # type: ignore[no-untyped-def]
     """Solve the columns, each to its own gap; results do not depend on the number of threads."""
     if not 0 < weight < np.inf:
         raise ValueError(f"weight is {weight}: it must be a positive number.")
@@ -184,7 +184,7 @@ def _run(kernel, edges, values, weight, dual, tol, max_iter, steps):  # type: ig
     result = np.empty_like(columns)
     records = np.empty((columns.shape[0], 5))
     graph = (edges.heads, edges.tails, edges.pointers, edges.touching, edges.signs)
-    each_column(kernel, graph, columns, bounds, steps, dual, result, records, tol, max_iter)
+    method(graph, columns, bounds, steps, dual, result, records, tol, max_iter)
     n_iter = int(records[:, 4].max(initial=0))
     return SolverResult(
         x=result.T.astype(values.dtype),

@@ -20,12 +20,16 @@ between kernels and features, and live with them: ``normal_equations`` (weighted
 ``||f||^2 = a ||f||_H^2 + g f'Lf``. With ``T = a I + g A*LA`` the scores stay and the adjoint becomes
 ``T^-1 A*``. A Laplacian method is then a supervised method on the labelled rows of the deformed space
 (:func:`restrict`), and one factorisation of ``T`` serves all classes, losses and label sets.
+
+Methods that must see all rows in every step ask for the function nearest to given values instead
+(:func:`build_smoother`).
 """
 
 from weakly.spaces._base import BaseSpace, FeatureSpace, KernelSpace, NormalEquations, ScoreFunction, Space
 from weakly.spaces._build import APPROXIMATIONS, build_space
 from weakly.spaces._corrected import CorrectedSpace
 from weakly.spaces._deformed import DeformedSpace, Restriction, deform, restrict
+from weakly.spaces._smoother import Smoother, build_smoother
 
 __all__ = [
     "APPROXIMATIONS",
@@ -37,7 +41,9 @@ __all__ = [
     "NormalEquations",
     "Restriction",
     "ScoreFunction",
+    "Smoother",
     "Space",
+    "build_smoother",
     "build_space",
     "deform",
     "restrict",

@@ -13,6 +13,10 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 BLOCK_ROWS = 4096  # new rows scored at a time
+NOT_A_KERNEL = (
+    "the kernel is not positive semi-definite to rounding: raise ambient_penalty, and check that a "
+    "precomputed or callable kernel is."
+)
 
 
 class Space(Protocol):
@@ -255,19 +259,19 @@ class FeatureSpace:
 
     def representers(self, rows: np.ndarray) -> np.ndarray:
         """``A*`` of the indicators of some rows, in float64: their features."""
-        return _dense(self.features[rows]).T.astype(np.float64)
+        return dense(self.features[rows]).T.astype(np.float64)
 
     def normal_equations(self, weights: np.ndarray) -> NormalEquations:
         """``(Z'WZ + I) theta = Z'W y``, by Cholesky."""
         root = np.sqrt(weights)[:, None]
         Z = self.features.multiply(root).tocsr() if sp.issparse(self.features) else self.features * root
-        cholesky = _cholesky_plus_identity(_dense(Z.T @ Z))
+        cholesky = _cholesky_plus_identity(dense(Z.T @ Z))
 
         def solve(targets: np.ndarray) -> np.ndarray:
             return sla.cho_solve(cholesky, Z.T @ (root * targets), check_finite=False)
 
         def leverage() -> np.ndarray:
-            whitened = sla.solve_triangular(cholesky[0], _dense(Z).T, lower=True, check_finite=False)
+            whitened = sla.solve_triangular(cholesky[0], dense(Z).T, lower=True, check_finite=False)
             return np.einsum("ij,ij->j", whitened, whitened)
 
         return NormalEquations(solve, leverage)
@@ -285,7 +289,7 @@ class FeatureSpace:
     def _smoothness(self, laplacian: sp.csr_array) -> np.ndarray:
         """``Z'LZ``, summed over blocks of rows in float64."""
         if sp.issparse(self.features):
-            return _dense(self._transposed @ (laplacian @ self.features)).astype(np.float64)
+            return dense(self._transposed @ (laplacian @ self.features)).astype(np.float64)
         total = np.zeros((self.n_params, self.n_params))
         for block in gen_batches(self.n_rows, BLOCK_ROWS):
             smoothed = laplacian[block] @ self.features
@@ -298,10 +302,7 @@ def _cholesky_plus_identity(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
     try:
         return sla.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     except sla.LinAlgError:
-        raise ValueError(
-            "the kernel is not positive semi-definite to rounding: raise ambient_penalty, and check that a "
-            "precomputed or callable kernel is."
-        ) from None
+        raise ValueError(NOT_A_KERNEL) from None
 
 
 def _inverse_diagonal(cholesky: tuple[np.ndarray, bool]) -> np.ndarray:
@@ -314,5 +315,5 @@ def _inverse_diagonal(cholesky: tuple[np.ndarray, bool]) -> np.ndarray:
     return np.einsum("ij,ij->j", inverse, inverse)
 
 
-def _dense(matrix: Any) -> np.ndarray:
+def dense(matrix: Any) -> np.ndarray:
     return matrix.toarray() if sp.issparse(matrix) else matrix

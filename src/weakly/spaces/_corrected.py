@@ -22,7 +22,7 @@ class CorrectedSpace:
 
     Parameters
     ----------
-    features : ndarray of shape (n_rows, n_features)
+    features : {ndarray, csr matrix} of shape (n_rows, n_features)
         Features ``Z`` of the training rows.
     variance : float
         Variance ``s`` of the own values.

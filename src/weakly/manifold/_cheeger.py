@@ -1,0 +1,399 @@
+"""Cheeger cuts of a graph that respect labels: regularised least squares and support vector machine."""
+
+from dataclasses import replace
+from numbers import Real
+
+import numpy as np
+
+from weakly._calibration import match_moments
+from weakly._compat import Interval, StrOptions
+from weakly.manifold._graph_cut import GraphCutClassifierBase, class_codes
+from weakly.solvers import solve_cheeger, sweep_cut
+
+_LEAST_SHARE = 0.05  # of the rows on either side of a threshold that no class prior sets
+
+
+class _CheegerClassifier(GraphCutClassifierBase):
+    _parameter_constraints: dict = {
+        **GraphCutClassifierBase._parameter_constraints,
+        "step": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+    }
+    graph_penalty = 1.0  # a ratio has no weight
+
+    def _iterate(self, smoother, rows, targets, weights, start, callback):
+        step = (1.0 if targets.shape[1] == 1 else 0.1) if isinstance(self.step, str) else float(self.step)
+        result = solve_cheeger(
+            smoother,
+            self.graph_,
+            rows,
+            targets,
+            weights,
+            start,
+            loss=self._step_loss,
+            coupling=self.coupling,
+            step=step,
+            shares=self.class_prior_,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            callback=callback,
+        )
+        return self._better_cut(smoother, rows, targets, start, result)
+
+    def _better_cut(self, smoother, rows, targets, start, result):
+        """The start where its best cut has a lower ratio: steps lower the ratio of scores, not of cuts."""
+        if targets.shape[1] > 1 or self.class_prior is not None:
+            return result
+        before, after = (
+            sweep_cut(self.graph_, values[:, 0], rows, targets[:, 0], least_share=_LEAST_SHARE)
+            for values in (start, result.graph_side)
+        )
+        if (before.n_wrong, before.ratio) >= (after.n_wrong, after.ratio):
+            return result
+        return replace(result, x=smoother.parameters(start, smoother(start)), graph_side=start)
+
+    def _graph_decisions(self, values, labels):
+        if values.shape[1] > 1:
+            shares = np.bincount(class_codes(values), minlength=labels.n_classes) / len(values)
+            signs = 2 * values - 1
+            return match_moments(signs, shares)(signs)
+        if self.class_prior is not None:
+            return values - np.quantile(values, self.class_prior_[0])
+        signs = np.where(labels.labeled_codes == 1, 1, -1)
+        cut = sweep_cut(self.graph_, values[:, 0], labels.labeled, signs, least_share=_LEAST_SHARE)
+        return values - cut.level
+
+
+class CheegerRLSClassifier(_CheegerClassifier):
+    """Cut of a graph with few edges per row that it separates, through given labels.
+
+    For each class the scores ``f`` lower the Cheeger ratio ::
+
+        sum_edges w_ij |f_i - f_j|  /  sum_i |f_i - median(f)|
+
+    with ``f`` fixed on the labelled rows, and kept near to a function of a kernel of small norm. Of an
+    indicator the ratio is the weight of the edges cut over the size of the smaller part.
+
+    Parameters
+    ----------
+    ambient_penalty : float, default=0.01
+        Weight of the norm of the function.
+    coupling : float, default=0.1
+        Weight of the distance between the function and the scores it follows.
+    step : float or "auto", default="auto"
+        How far a step moves scores away from their median: 1 for two classes, 0.1 for more, where longer
+        steps swing back and forth.
+    class_prior : array-like of shape (n_classes,) or None, default=None
+        Share of each class, in sorted order. Two classes are then parted at that quantile of the scores;
+        with ``None`` where the ratio is lowest, whatever the shares. With more classes it sets the norm of
+        each one's scores, and ``None`` takes the shares among the labels.
+    resplit : bool, default=True
+        Better the start before the first step: where the graph has a better place to cut the union of two
+        classes, and the labels allow it, they are split there. With one label per class a start may lie in
+        a wrong cut, which no step leaves.
+    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
+        A callable takes two matrices and returns the Gram matrix of their rows. Kernels of low rank cannot
+        follow a graph: their features get a value of its own for every training row, as in approximations.
+    gamma : float or {"median", "scale", "mean-distance"}, default="median"
+        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
+        the median distance between rows, "mean-distance" to the root of the mean squared distance;
+        "scale" is ``1 / (n_features * X.var())``.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly".
+    graph : "knn", Graph or affinity matrix, default="knn"
+        Neighbours of each row, or a graph over exactly the rows of ``X``, in their order.
+    n_neighbors : int, default=5
+        Neighbours of each row in the "knn" graph.
+    graph_weights : {"self-tuning", "binary", "rbf", "cosine"}, default="self-tuning"
+        Weights of the "knn" graph, see :func:`weakly.graphs.neighbor_graph`.
+    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
+        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
+        Approximations give each training row a value of its own beside its features, so that the function
+        can follow the graph; new rows are scored by the features alone.
+    n_components : int, default=1000
+        Features of an approximation.
+    tol : float, default=1e-3
+        The iteration ends when 20 steps have not lowered the ratio by this part of it.
+    max_iter : int, default=200
+        Most steps.
+    unlabeled : "auto", None or a label, default="auto"
+        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
+        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
+        a class.
+    warm_start : bool, default=False
+        Keep the graph and the space, and use them again when ``fit`` is called on the same rows with other
+        labels; a RandomState instance as ``random_state`` counts as a change.
+    verbose : int, default=0
+        1 shows stages and iterations.
+    random_state : int, RandomState or None, default=None
+        Draws landmarks, frequencies and the approximate neighbour search.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    class_prior_ : ndarray of shape (n_classes,)
+        Shares of the classes: those given, or those of the labels.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted labels of all training rows, by the graph.
+    function_transduction_ : ndarray of shape (n_samples,)
+        The same by the function, which serves new rows; rows where the two differ deserve a look.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Class probabilities of all training rows, by the graph.
+    temperature_ : float
+        Factor between decisions and the logits of the probabilities.
+    n_features_in_ : int
+        Columns of ``X``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when ``X`` has them.
+    graph_ : Graph
+        Graph over the training rows.
+    kernel_ : Kernel
+        Kernel with its parameters as numbers.
+    result_ : SolverResult
+        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the sum of
+        the Cheeger ratios of the classes in the start, and after each round that split pairs anew.
+    n_iter_ : int
+        Steps of the solver.
+
+    See Also
+    --------
+    CheegerSVC : The same with a hinge loss in every step.
+    TotalVariationRLSClassifier : Total variation against a loss on the labelled rows.
+
+    Notes
+    -----
+    The iteration is that of [tvsvm]_ for Eqs. (28) and (108), with signs that sum to 0, scores scaled to the
+    norm of a perfect answer, and a threshold of two classes where the ratio is lowest: the median of the
+    scores would part unequal classes in the middle.
+
+    References
+    ----------
+    .. [tvsvm] X. Bresson, R. Zhang, "TV-SVM: total variation support vector machine for semi-supervised data
+       classification", arXiv:1210.0699, 2012.
+    .. [calder2020] J. Calder, B. Cook, M. Thorpe, D. Slepcev, "Poisson learning: graph based semi-supervised
+       learning at very low label rates", ICML 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from weakly import CheegerRLSClassifier
+    >>> from weakly.model_selection import LabelDraws
+    >>> X, y = load_digits(return_X_y=True)
+    >>> draw = next(LabelDraws(n_per_class=2).split(X, y))
+    >>> model = CheegerRLSClassifier().fit(X, draw.mask(y))
+    >>> bool((model.transduction_ == y).mean() > 0.9)
+    True
+    """
+
+    _step_loss = None
+
+    def __init__(
+        self,
+        ambient_penalty=0.01,
+        *,
+        coupling=0.1,
+        step="auto",
+        class_prior=None,
+        resplit=True,
+        kernel="rbf",
+        gamma="median",
+        degree=3,
+        coef0=1.0,
+        graph="knn",
+        n_neighbors=5,
+        graph_weights="self-tuning",
+        approximation="auto",
+        n_components=1000,
+        tol=1e-3,
+        max_iter=200,
+        unlabeled="auto",
+        warm_start=False,
+        verbose=0,
+        random_state=None,
+    ):
+        self.ambient_penalty = ambient_penalty
+        self.coupling = coupling
+        self.step = step
+        self.class_prior = class_prior
+        self.resplit = resplit
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.graph_weights = graph_weights
+        self.approximation = approximation
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.unlabeled = unlabeled
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+
+class CheegerSVC(_CheegerClassifier):
+    """Cut of a graph with few edges per row that it separates, with a support vector machine in every step.
+
+    As :class:`CheegerRLSClassifier`, but the function of a step also pays a hinge loss on the labelled rows.
+
+    Parameters
+    ----------
+    ambient_penalty : float, default=0.01
+        Weight of the norm of the function.
+    coupling : float, default=0.1
+        Weight of the distance between the function and the scores it follows.
+    step : float or "auto", default="auto"
+        How far a step moves scores away from their median: 1 for two classes, 0.1 for more, where longer
+        steps swing back and forth.
+    class_prior : array-like of shape (n_classes,) or None, default=None
+        Share of each class, in sorted order. Two classes are then parted at that quantile of the scores;
+        with ``None`` where the ratio is lowest, whatever the shares. With more classes it sets the norm of
+        each one's scores, and ``None`` takes the shares among the labels.
+    resplit : bool, default=True
+        Better the start before the first step: where the graph has a better place to cut the union of two
+        classes, and the labels allow it, they are split there. With one label per class a start may lie in
+        a wrong cut, which no step leaves.
+    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
+        A callable takes two matrices and returns the Gram matrix of their rows. Kernels of low rank cannot
+        follow a graph: their features get a value of its own for every training row, as in approximations.
+    gamma : float or {"median", "scale", "mean-distance"}, default="median"
+        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
+        the median distance between rows, "mean-distance" to the root of the mean squared distance;
+        "scale" is ``1 / (n_features * X.var())``.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly".
+    graph : "knn", Graph or affinity matrix, default="knn"
+        Neighbours of each row, or a graph over exactly the rows of ``X``, in their order.
+    n_neighbors : int, default=5
+        Neighbours of each row in the "knn" graph.
+    graph_weights : {"self-tuning", "binary", "rbf", "cosine"}, default="self-tuning"
+        Weights of the "knn" graph, see :func:`weakly.graphs.neighbor_graph`.
+    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
+        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
+        Approximations give each training row a value of its own beside its features, so that the function
+        can follow the graph; new rows are scored by the features alone.
+    n_components : int, default=1000
+        Features of an approximation.
+    tol : float, default=1e-3
+        The iteration ends when 20 steps have not lowered the ratio by this part of it.
+    max_iter : int, default=200
+        Most steps.
+    unlabeled : "auto", None or a label, default="auto"
+        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
+        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
+        a class.
+    warm_start : bool, default=False
+        Keep the graph and the space, and use them again when ``fit`` is called on the same rows with other
+        labels; a RandomState instance as ``random_state`` counts as a change.
+    verbose : int, default=0
+        1 shows stages and iterations.
+    random_state : int, RandomState or None, default=None
+        Draws landmarks, frequencies and the approximate neighbour search.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    class_prior_ : ndarray of shape (n_classes,)
+        Shares of the classes: those given, or those of the labels.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted labels of all training rows, by the graph.
+    function_transduction_ : ndarray of shape (n_samples,)
+        The same by the function, which serves new rows; rows where the two differ deserve a look.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Class probabilities of all training rows, by the graph.
+    temperature_ : float
+        Factor between decisions and the logits of the probabilities.
+    n_features_in_ : int
+        Columns of ``X``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when ``X`` has them.
+    graph_ : Graph
+        Graph over the training rows.
+    kernel_ : Kernel
+        Kernel with its parameters as numbers.
+    result_ : SolverResult
+        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the sum of
+        the Cheeger ratios of the classes in the start, and after each round that split pairs anew.
+    n_iter_ : int
+        Steps of the solver.
+
+    See Also
+    --------
+    CheegerRLSClassifier : The same without a loss.
+    TotalVariationSVC : Total variation against a hinge loss on the labelled rows.
+
+    Notes
+    -----
+    As :class:`CheegerRLSClassifier`, for Eqs. (79) and (138) of [tvsvm]_.
+
+    References
+    ----------
+    .. [tvsvm] X. Bresson, R. Zhang, "TV-SVM: total variation support vector machine for semi-supervised data
+       classification", arXiv:1210.0699, 2012.
+    .. [calder2020] J. Calder, B. Cook, M. Thorpe, D. Slepcev, "Poisson learning: graph based semi-supervised
+       learning at very low label rates", ICML 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly import CheegerSVC
+    >>> from weakly.datasets import make_two_moons
+    >>> moons = make_two_moons(200, noise=0.05, random_state=0)
+    >>> model = CheegerSVC(n_neighbors=10).fit(moons.X, moons.y_partial)
+    >>> bool(np.mean(model.transduction_ == moons.y) > 0.9)
+    True
+    """
+
+    _step_loss = "hinge"
+
+    def __init__(
+        self,
+        ambient_penalty=0.01,
+        *,
+        coupling=0.1,
+        step="auto",
+        class_prior=None,
+        resplit=True,
+        kernel="rbf",
+        gamma="median",
+        degree=3,
+        coef0=1.0,
+        graph="knn",
+        n_neighbors=5,
+        graph_weights="self-tuning",
+        approximation="auto",
+        n_components=1000,
+        tol=1e-3,
+        max_iter=200,
+        unlabeled="auto",
+        warm_start=False,
+        verbose=0,
+        random_state=None,
+    ):
+        self.ambient_penalty = ambient_penalty
+        self.coupling = coupling
+        self.step = step
+        self.class_prior = class_prior
+        self.resplit = resplit
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.graph_weights = graph_weights
+        self.approximation = approximation
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.unlabeled = unlabeled
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state

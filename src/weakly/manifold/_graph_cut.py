@@ -1,0 +1,128 @@
+"""What the total variation and Cheeger estimators share: the start, the space, and two sides that decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+
+from weakly._calibration import match_moments, prior_temperature, probabilities
+from weakly._compat import Interval
+from weakly._memory import dense_bytes, fits, require_fit
+from weakly.manifold._base import LaplacianClassifierBase, check_shares
+from weakly.solvers import diffuse_codes, project_simplex, resplit_pairs, solve_poisson
+from weakly.spaces import CorrectedSpace, KernelSpace, Smoother, Space, build_smoother
+
+_OWN_VARIANCE = 0.5  # of each row's own value, relative to its kernel, where features must follow a graph
+_LOW_RANK = 0.25  # mean leverage below which an exact kernel cannot follow a graph either
+_SMALLER = "set approximation='nystroem'"
+_DROPPED = {"class_mass_normalization", "early_stopping", "graph_penalty", "laplacian", "tol"}
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedSpace:
+    """A space and its smoother, which a warm start keeps together."""
+
+    base: Space
+    smoother: Smoother
+
+
+class GraphCutClassifierBase(LaplacianClassifierBase):
+    """Start on the graph, alternate between graph and functions, publish both."""
+
+    _parameter_constraints: dict = {
+        **{k: v for k, v in LaplacianClassifierBase._parameter_constraints.items() if k not in _DROPPED},
+        "coupling": [Interval(Real, 0, None, closed="neither")],
+        "class_prior": ["array-like", None],
+        "resplit": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+    solver = "auto"  # there is one
+
+    def _corrects(self):
+        return True
+
+    def _approximation(self, n_rows):
+        # Beside the kernel, its factor and the smoother are n x n.
+        is_free = self.approximation == "auto" and self.kernel not in ("precomputed", "linear")
+        too_large = not fits(dense_bytes(n_rows, n_rows, copies=3))
+        return "nystroem" if is_free and too_large else self.approximation
+
+    def _shape(self, base, dtype):
+        """Let every row have a value of its own where the functions alone cannot follow the graph."""
+        penalty = self.ambient_penalty / self.coupling
+        if not isinstance(base, KernelSpace):
+            Z = base.features
+            n_bytes = dense_bytes(Z.shape[1], Z.shape[1], copies=2)
+            require_fit(n_bytes, f"the Gram matrix of {Z.shape[1]} features", _SMALLER)
+            squared = Z.multiply(Z).sum() if sp.issparse(Z) else np.einsum("ij,ij->", Z, Z)
+            lost = base.variance if isinstance(base, CorrectedSpace) else 0.0
+            variance = max(lost, _OWN_VARIANCE * float(squared) / Z.shape[0]) or 1.0
+            base = CorrectedSpace(Z, variance, base.feature_map)
+            return SmoothedSpace(base, build_smoother(base, penalty))
+        n_bytes = dense_bytes(base.n_rows, base.n_rows, copies=3)
+        require_fit(n_bytes, f"an exact kernel and its smoother on {base.n_rows} rows", _SMALLER)
+        smoother = build_smoother(base, penalty)
+        if smoother.mean_leverage < _LOW_RANK:
+            own_variance = _OWN_VARIANCE * float(base.gram.diagonal().mean())
+            smoother = build_smoother(base, penalty, own_variance=own_variance)
+        return SmoothedSpace(base, smoother)
+
+    def _class_prior(self, labels):
+        if self.class_prior is None:
+            return labels.frequencies
+        return check_shares(self.class_prior, labels.n_classes, "class_prior must be None")
+
+    def _solve(self, space, rows, targets, weights, progress):
+        """Stage 4: a start on the graph alone, then the iteration of the subclass."""
+        with progress.stage("start"):
+            start, energies = self._start(rows, targets)
+        with progress.stage("iterate"):
+            result = self._iterate(space.smoother, rows, targets, weights, start, progress.count)
+        self._keep(replace(result, start_energies=energies))
+        return result.x
+
+    def _start(self, rows, targets):
+        """The Poisson solution, with pairs of classes split anew where the graph has a better cut."""
+        start = normalize_columns(solve_poisson(self.graph_, rows, targets).x, self.class_prior_)
+        if not self.resplit:
+            return start, None
+        row_codes, n_classes = class_codes(targets), len(self.class_prior_)
+        cure = resplit_pairs(self.graph_, class_codes(start), rows, row_codes)
+        if cure.n_iter:
+            soft = diffuse_codes(self.graph_, cure.x, rows, row_codes, n_classes)
+            columns = soft[:, 1:] if n_classes == 2 else soft
+            start = normalize_columns(2 * columns.astype(np.float64) - 1, self.class_prior_)
+        return start, cure.objective
+
+    def _publish(self, space, theta, labels, dtype):
+        """Stage 5: labels of the training rows from the graph, those of new rows from the function."""
+        self._function = space.base.function(np.hstack([theta, self._density[0]]))
+        self.temperature_ = prior_temperature(labels.n_classes)
+        decisions = self._graph_decisions(self.result_.graph_side, labels).astype(dtype)
+        codes = class_codes(decisions)
+        self.transduction_ = self.classes_[codes]
+        self.label_distributions_ = probabilities(decisions, self.temperature_)
+        # The function is smoother than the graph side, and off its level: give it the same share of rows.
+        scores = (space.base.induced(theta) + self.result_.intercept).astype(dtype)
+        shares = np.bincount(codes, minlength=labels.n_classes) / len(codes)
+        self._moments = match_moments(scores, shares)
+        self.function_transduction_ = self._labels_of(self._moments(scores))
+
+    def _graph_decisions(self, values, labels):
+        """Decisions from the graph side: 0 is the threshold of two classes."""
+        return values
+
+
+def normalize_columns(values, prior):
+    """Give columns the mean and the variance of classes with these shares; several go on the simplex."""
+    columns = match_moments(values, prior)(values)
+    return columns if columns.shape[1] == 1 else 2 * project_simplex((columns + 1) / 2) - 1
+
+
+def class_codes(columns):
+    """Class of each row: the largest of several columns, the sign of a single one."""
+    return (columns[:, 0] > 0).astype(int) if columns.shape[1] == 1 else columns.argmax(axis=1)
