@@ -32,7 +32,6 @@ SETTINGS = [
     TotalVariationRLSClassifier(unlabeled=None),
     TotalVariationRLSClassifier(kernel="linear"),
     TotalVariationSVC(),
-    TotalVariationSVC(approximation="fourier", n_components=30, random_state=0),
     CheegerRLSClassifier(),
     CheegerRLSClassifier(approximation="nystroem", n_components=20, random_state=0),
     CheegerSVC(),

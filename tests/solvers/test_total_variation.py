@@ -58,9 +58,9 @@ def assert_optimal(cut, result, loss, graph_weight):
 @pytest.mark.parametrize("seed", range(2))
 def test_convex_problem_matches_cvxpy(loss, n_columns, seed):
     cut = Cut(seed, n_columns)
-    result = cut.solve(loss=loss, graph_weight=0.04, tol=1e-6, max_iter=5000)
+    result = cut.solve(loss=loss, graph_weight=0.04, tol=1e-7, max_iter=5000)
     assert_optimal(cut, result, loss, 0.04)
-    assert result.criterion[-1] <= 1e-6
+    assert result.criterion[-1] <= 1e-7
 
 
 @pytest.mark.parametrize("loss", ["squared", "hinge"])

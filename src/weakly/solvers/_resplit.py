@@ -197,7 +197,8 @@ def resplit_pairs(
     A round takes as many pairs of classes as there are classes, those with the highest ratio between them.
     A union is swept along the leading eigenvectors of its own random walk. The best cut replaces the split if
     its ratio is lower by 2 %, it gets no more labelled rows of the two classes wrong, and the given classes
-    say clearly which part is which. Between rounds the classes are smoothed by :func:`diffuse_codes`. With two classes this starts from several eigenvectors.
+    say clearly which part is which. Between rounds the classes are smoothed by :func:`diffuse_codes`. With
+    two classes this starts from several eigenvectors.
 
     Parameters
     ----------
