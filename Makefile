@@ -10,7 +10,7 @@ demo: $(VENV)/.installed
 	$(BIN)/weakly demo
 
 test: lint
-	$(BIN)/python -m pytest -n 2 -q
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q  # two processes, one core each
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

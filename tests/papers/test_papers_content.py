@@ -108,7 +108,7 @@ def test_tables_name_the_data_they_read(key):
 
 
 def test_tvsvm_has_the_papers_numbers():
-    binary, multiclass = papers.load("tvsvm").tables
+    binary, multiclass = papers.load("tvsvm").tables[:2]  # the others are our own
     assert len(binary.published) == len(multiclass.published) == 24  # each number stands in one row only
     # totals of the printed tables, added up apart from this code
     totals = [sum(table.published.values()) for table in (binary, multiclass)]
@@ -122,7 +122,7 @@ def test_tvsvm_has_the_papers_numbers():
 
 @pytest.mark.parametrize("row", papers.load("tvsvm").tables[0].settings)
 def test_tvsvm_separates_far_clusters(small_usps, row):
-    for table in papers.load("tvsvm").tables:
+    for table in papers.load("tvsvm").tables[:2]:
         n_rows = 20 * len(table.settings[row]["data"]["classes"])
         n_unlabeled = n_rows - 5 * n_rows // 20
         assert table.evaluate(table.settings[row], "5", 0) == pytest.approx(100 / n_unlabeled)
