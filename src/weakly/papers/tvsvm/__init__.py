@@ -87,8 +87,8 @@ DIFFERS = (
     "from the Poisson solution, with pairs of classes split anew along eigenvectors where the labels allow "
     "it; the paper does not say where it starts. With few labels the hinge and the squared loss pull alike, "
     "and the rows of the two hardly differ. A first run on these draws showed two of ten in table 2 with 4 "
-    "and 9 swapped at one label per class; one rule of the start was then changed, its constant picked on other "
-    "draws, and everything measured again. The same two draws still fail."
+    "and 9 swapped at one label per class; one rule of the start was then changed, its constant picked on "
+    "other draws, and everything measured again. The same two draws still fail."
 )
 DIFFERS_FAILURES = (
     "Not in the paper: at one label per class a start may lie in a wrong cut. A failure is an error above "
