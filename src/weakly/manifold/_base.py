@@ -337,8 +337,7 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
         return reach * decisions + (1 - reach) * alone
 
     def _labels_of(self, decisions):
-        codes = (decisions[:, 0] > 0).astype(int) if decisions.shape[1] == 1 else decisions.argmax(axis=1)
-        return self.classes_[codes]
+        return self.classes_[class_codes(decisions)]
 
     def decision_function(self, X):
         """Score rows: positive for the second of two classes, else one column per class.
@@ -398,6 +397,11 @@ def _direct_bytes(space, n_labeled):
         + dense_bytes(n_params, n_kept)
         + dense_bytes(n_kept, n_kept, copies=2)
     )
+
+
+def class_codes(columns):
+    """Class of each row: the largest of several columns, the sign of a single one."""
+    return (columns[:, 0] > 0).astype(int) if columns.shape[1] == 1 else columns.argmax(axis=1)
 
 
 def check_shares(given, n_classes, otherwise):

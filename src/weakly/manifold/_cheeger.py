@@ -7,7 +7,8 @@ import numpy as np
 
 from weakly._calibration import match_moments
 from weakly._compat import Interval, StrOptions
-from weakly.manifold._graph_cut import GraphCutClassifierBase, class_codes
+from weakly.manifold._base import class_codes
+from weakly.manifold._graph_cut import GraphCutClassifierBase
 from weakly.solvers import solve_cheeger, sweep_cut
 
 _LEAST_SHARE = 0.05  # of the rows on either side of a threshold that no class prior sets
@@ -58,7 +59,7 @@ class _CheegerClassifier(GraphCutClassifierBase):
             return match_moments(signs, shares)(signs)
         if self.class_prior is not None:
             return values - np.quantile(values, self.class_prior_[0])
-        signs = np.where(labels.labeled_codes == 1, 1, -1)
+        signs = labels.targets()[:, 0]
         cut = sweep_cut(self.graph_, values[:, 0], labels.labeled, signs, least_share=_LEAST_SHARE)
         return values - cut.level
 

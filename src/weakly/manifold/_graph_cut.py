@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from weakly._calibration import match_moments, prior_temperature, probabilities
 from weakly._compat import Interval
 from weakly._memory import dense_bytes, fits, require_fit
-from weakly.manifold._base import LaplacianClassifierBase, check_shares
+from weakly.manifold._base import LaplacianClassifierBase, check_shares, class_codes
 from weakly.solvers import diffuse_codes, project_simplex, resplit_pairs, solve_poisson
 from weakly.spaces import CorrectedSpace, KernelSpace, Smoother, Space, build_smoother
 
@@ -38,7 +38,6 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
         "class_prior": ["array-like", None],
         "resplit": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
     solver = "auto"  # there is one
 
@@ -121,8 +120,3 @@ def normalize_columns(values, prior):
     """Give columns the mean and the variance of classes with these shares; several go on the simplex."""
     columns = match_moments(values, prior)(values)
     return columns if columns.shape[1] == 1 else 2 * project_simplex((columns + 1) / 2) - 1
-
-
-def class_codes(columns):
-    """Class of each row: the largest of several columns, the sign of a single one."""
-    return (columns[:, 0] > 0).astype(int) if columns.shape[1] == 1 else columns.argmax(axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from weakly.graphs import Graph
 from weakly.regularizers import cheeger_ratio
-from weakly.solvers._labeled_step import FunctionPoint, LabeledStep
+from weakly.solvers._labeled_step import FunctionPoint, LabeledStep, report
 from weakly.solvers._result import SolverResult
 from weakly.solvers._simplex import project_simplex
 from weakly.solvers._total_variation import PATIENCE
@@ -129,16 +129,7 @@ def solve_cheeger(
                 break
     except KeyboardInterrupt:
         status = "stopped"
-    energies, changes = np.array(history).T
-    return SolverResult(
-        x=smoother.parameters(point.values, point.scores),
-        objective=energies,
-        criterion=changes,
-        n_iter=len(history) - 1,
-        status=status,
-        intercept=point.intercept,
-        graph_side=f,
-    )
+    return report(smoother, point, f, history, status)
 
 
 def to_units(signs: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ import scipy.linalg as sla
 
 from weakly.losses import LOSSES
 from weakly.solvers._hinge_dual import solve_hinge_dual
+from weakly.solvers._result import SolverResult
 from weakly.spaces import Smoother
 
 
@@ -100,3 +101,23 @@ class LabeledStep:
         theta = self.smoother.parameters(point.values, point.scores)
         losses = LOSSES[self.loss].value(self.targets, point.scores[self.rows] + point.intercept)
         return float((self.weights @ losses).sum() + ambient * np.vdot(theta, point.scores) / 2)
+
+
+def report(
+    smoother: Smoother,
+    point: FunctionPoint,
+    graph_side: np.ndarray,
+    history: list[tuple[float, float]],
+    status: str,
+) -> SolverResult:
+    """The result of an iteration between a function and the graph; ``history`` has an entry for the start."""
+    objectives, criteria = np.array(history).T
+    return SolverResult(
+        x=smoother.parameters(point.values, point.scores),
+        objective=objectives,
+        criterion=criteria,
+        n_iter=len(history) - 1,
+        status=status,
+        intercept=point.intercept,
+        graph_side=graph_side,
+    )

@@ -8,7 +8,7 @@ import numpy as np
 
 from weakly.graphs import Graph
 from weakly.regularizers import total_variation
-from weakly.solvers._labeled_step import LabeledStep
+from weakly.solvers._labeled_step import LabeledStep, report
 from weakly.solvers._result import SolverResult
 from weakly.solvers._tv_prox import Edges, prox_total_variation
 from weakly.spaces import Smoother
@@ -134,16 +134,7 @@ def solve_total_variation(
                 break
     except KeyboardInterrupt:
         status = "stopped"
-    objective, criterion = np.array(history).T
-    return SolverResult(
-        x=smoother.parameters(point.values, point.scores),
-        objective=objective,
-        criterion=criterion,
-        n_iter=len(history) - 1,
-        status=status,
-        intercept=point.intercept,
-        graph_side=q,
-    )
+    return report(smoother, point, q, history, status)
 
 
 def _share_moved(before: np.ndarray, after: np.ndarray) -> float:

@@ -69,7 +69,7 @@ class _KernelSmoother:
         root, failed = sla.lapack.dpotrf(matrix, lower=True, clean=True, overwrite_a=True)
         if failed:
             raise ValueError(NOT_A_KERNEL)
-        # LAPACK's dpotri does the next two steps in one, and ten times slower.
+        # LAPACK's dpotri does the next two steps in one, but slowly.
         root, _ = sla.lapack.dtrtri(root, lower=True, overwrite_c=True)
         inverse = sla.blas.dsyrk(-penalty, root, trans=1, lower=1)
         inverse.flat[:: space.n_rows + 1] += 1
