@@ -154,6 +154,14 @@ def test_without_any_weight_nothing_is_learned(solver, kind, capfd):
     assert capfd.readouterr() == ("", "")  # LAPACK complains there of empty matrices
 
 
+def test_contrary_labels_on_equal_rows_cancel():
+    # The kernel is large, as a deformed one is, and the objective flat but for its rounding.
+    y = np.array([[-1.0], [-1.0], [1.0], [-1.0], [1.0], [1.0]])
+    result = solve_newton(KernelSpace(np.full((6, 6), 1000 / 3)), y, np.ones(6))
+    assert result.status == "converged"
+    np.testing.assert_allclose(result.x, y, atol=1e-9)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_duplicated_row_is_a_row_of_weight_two(solver):
     _, Z, y, _ = make_problem("features")
