@@ -39,7 +39,13 @@ def test_smoother_is_its_closed_form(seed, kind, n_rows, penalty, n_columns):
     scores, rows = smooth(values), rng.permutation(n_rows)[: n_rows // 2 + 1]
     assert scores.dtype == values.dtype
     np.testing.assert_allclose(scores, G @ values, atol=1e-5)
-    np.testing.assert_allclose(smooth(values, rows), (G @ values)[rows], atol=1e-5)
+    near, pull = [], rng.normal(size=(len(rows), n_columns))
+    moved, moved_scores = smooth.adapt(values, rows, lambda scores: near.append(scores) or pull)
+    np.testing.assert_allclose(near[0], (G @ values)[rows], atol=1e-5)
+    expected = values.copy()
+    expected[rows] += pull
+    np.testing.assert_array_equal(moved, expected)
+    np.testing.assert_allclose(moved_scores, G @ expected, atol=1e-5)
     np.testing.assert_allclose(smooth.block(rows), G[np.ix_(rows, rows)], atol=1e-5)
     # In float32 inside, and divided by the penalty.
     theta = smooth.parameters(values, scores)
@@ -84,7 +90,7 @@ def test_inputs_are_untouched(kind):
     space, K = make_space(np.random.default_rng(3), kind, 10)
     values = np.ones((10, 1))
     smooth = build_smoother(space, 0.5)
-    smooth(values), smooth(values, np.array([1])), smooth.block(np.array([0]))
+    smooth(values), smooth.adapt(values, np.array([1]), np.ones_like), smooth.block(np.array([0]))
     np.testing.assert_array_equal(values, 1)
     after = space.gram if kind == "kernel" else (space.features @ space.features.T) + 0.4 * np.eye(10)
     np.testing.assert_allclose(after, K, atol=1e-14)

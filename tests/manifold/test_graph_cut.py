@@ -372,12 +372,18 @@ def test_verbose_reports_stages(estimator, digits, capsys):
 
 
 @all_four
-def test_the_start_is_reported(estimator, blobs):
-    X, _, partial = blobs
-    energies = fit(estimator, X, partial).result_.start_energies
-    assert energies.ndim == 1
-    assert np.isfinite(energies).all()
-    assert fit(estimator, X, partial, resplit=False).result_.start_energies is None
+def test_the_start_with_the_lower_end_is_kept(estimator, digits):
+    X, _, partial = digits
+    model = fit(estimator, X, partial)
+    alone = fit(estimator, X, partial, resplit=False)
+    energies = []
+    for end in (alone, model):
+        affinity, codes = end.graph_.affinity, end.result_.graph_side.argmax(axis=1)
+        masks = [codes == code for code in range(10)]
+        energies.append(sum(affinity[m][:, ~m].sum() / min(m.sum(), (~m).sum()) for m in masks))
+    assert energies[0] == pytest.approx(alone.result_.start_energies[0], rel=1e-5)
+    assert energies[1] == pytest.approx(model.result_.start_energies.min(), rel=1e-5)
+    assert alone.result_.start_energies.tolist() == model.result_.start_energies[:1].tolist()
 
 
 @all_four
@@ -390,7 +396,6 @@ def test_labels_beside_the_border_find_the_cut(estimator):
     model = fit(estimator, X, partial, n_neighbors=10)
     assert len(np.unique(model.graph_.components)) == 1
     assert np.mean(model.transduction_ == y) > 0.97
-    assert model.result_.start_energies[-1] <= model.result_.start_energies[0]
 
 
 @all_four

@@ -117,7 +117,8 @@ def test_tvsvm_has_the_papers_numbers():
     assert binary.published["Cheeger-SVM", "50"] == 2.73
     assert multiclass.published["Lap-SVM", "1"] == 49.95
     assert multiclass.published["TV-RLS", "10"] == 1.91
-    assert {"Lap-RLS", "Lap-SVM"} <= set(binary.settings) == set(multiclass.settings)
+    simplex = {"Lap-RLS, simplex", "Lap-SVM, simplex"}  # one problem for all classes needs several
+    assert {"Lap-RLS", "Lap-SVM"} <= set(binary.settings) == set(multiclass.settings) - simplex
 
 
 @pytest.mark.parametrize("row", papers.load("tvsvm").tables[0].settings)

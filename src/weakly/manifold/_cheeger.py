@@ -38,19 +38,17 @@ class _CheegerClassifier(GraphCutClassifierBase):
             max_iter=self.max_iter,
             callback=callback,
         )
-        return self._better_cut(smoother, rows, targets, start, result)
-
-    def _better_cut(self, smoother, rows, targets, start, result):
-        """The start where its best cut has a lower ratio: steps lower the ratio of scores, not of cuts."""
-        if targets.shape[1] > 1 or self.class_prior is not None:
+        is_swept = targets.shape[1] == 1 and self.class_prior is None
+        if not is_swept or self._rank(start, rows, targets) >= self._rank(result.graph_side, rows, targets):
             return result
-        before, after = (
-            sweep_cut(self.graph_, values[:, 0], rows, targets[:, 0], least_share=_LEAST_SHARE)
-            for values in (start, result.graph_side)
-        )
-        if (before.n_wrong, before.ratio) >= (after.n_wrong, after.ratio):
-            return result
+        # Steps lower the ratio of the scores, and may leave a cut with a lower one.
         return replace(result, x=smoother.parameters(start, smoother(start)), graph_side=start)
+
+    def _rank(self, values, rows, targets):
+        if values.shape[1] > 1 or self.class_prior is not None:
+            return super()._rank(values, rows, targets)
+        cut = sweep_cut(self.graph_, values[:, 0], rows, targets[:, 0], least_share=_LEAST_SHARE)
+        return cut.n_wrong, cut.ratio
 
     def _graph_decisions(self, values, labels):
         if values.shape[1] > 1:
@@ -88,9 +86,9 @@ class CheegerRLSClassifier(_CheegerClassifier):
         with ``None`` where the ratio is lowest, whatever the shares. With more classes it sets the norm of
         each one's scores, and ``None`` takes the shares among the labels.
     resplit : bool, default=True
-        Better the start before the first step: where the graph has a better place to cut the union of two
-        classes, and the labels allow it, they are split there. With one label per class a start may lie in
-        a wrong cut, which no step leaves.
+        Try a second start: where the graph has a better place to cut the union of two classes, and the
+        labels allow it, they are split there. The better end of the two is kept. With one label per class
+        a start may lie in a wrong cut, which no step leaves.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
         A callable takes two matrices and returns the Gram matrix of their rows. Kernels of low rank cannot
         follow a graph: their features get a value of its own for every training row, as in approximations.
@@ -153,8 +151,8 @@ class CheegerRLSClassifier(_CheegerClassifier):
     kernel_ : Kernel
         Kernel with its parameters as numbers.
     result_ : SolverResult
-        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the sum of
-        the Cheeger ratios of the classes in the start, and after each round that split pairs anew.
+        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the
+        sum of the Cheeger ratios of the classes reached from each start.
     n_iter_ : int
         Steps of the solver.
 
@@ -255,9 +253,9 @@ class CheegerSVC(_CheegerClassifier):
         with ``None`` where the ratio is lowest, whatever the shares. With more classes it sets the norm of
         each one's scores, and ``None`` takes the shares among the labels.
     resplit : bool, default=True
-        Better the start before the first step: where the graph has a better place to cut the union of two
-        classes, and the labels allow it, they are split there. With one label per class a start may lie in
-        a wrong cut, which no step leaves.
+        Try a second start: where the graph has a better place to cut the union of two classes, and the
+        labels allow it, they are split there. The better end of the two is kept. With one label per class
+        a start may lie in a wrong cut, which no step leaves.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
         A callable takes two matrices and returns the Gram matrix of their rows. Kernels of low rank cannot
         follow a graph: their features get a value of its own for every training row, as in approximations.
@@ -320,8 +318,8 @@ class CheegerSVC(_CheegerClassifier):
     kernel_ : Kernel
         Kernel with its parameters as numbers.
     result_ : SolverResult
-        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the sum of
-        the Cheeger ratios of the classes in the start, and after each round that split pairs anew.
+        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the
+        sum of the Cheeger ratios of the classes reached from each start.
     n_iter_ : int
         Steps of the solver.
 

@@ -12,11 +12,13 @@ from weakly._calibration import match_moments, prior_temperature, probabilities
 from weakly._compat import Interval
 from weakly._memory import dense_bytes, fits, require_fit
 from weakly.manifold._base import LaplacianClassifierBase, check_shares, class_codes
+from weakly.regularizers import cheeger_ratio
 from weakly.solvers import diffuse_codes, project_simplex, resplit_pairs, solve_poisson
 from weakly.spaces import CorrectedSpace, KernelSpace, Smoother, Space, build_smoother
 
 _OWN_VARIANCE = 0.5  # of each row's own value, relative to its kernel, where features must follow a graph
 _LOW_RANK = 0.25  # mean leverage below which an exact kernel cannot follow a graph either
+_SAME_CUT = 0.05  # share of the rows that two starts of one cut may differ in
 _SMALLER = "set approximation='nystroem'"
 _DROPPED = {"class_mass_normalization", "early_stopping", "graph_penalty", "laplacian", "tol"}
 
@@ -76,26 +78,35 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
         return check_shares(self.class_prior, labels.n_classes, "class_prior must be None")
 
     def _solve(self, space, rows, targets, weights, progress):
-        """Stage 4: a start on the graph alone, then the iteration of the subclass."""
+        """Stage 4: starts on the graph alone, the iteration of the subclass from each, the best end."""
         with progress.stage("start"):
-            start, energies = self._start(rows, targets)
+            starts = self._starts(rows, targets)
+        ends = []
         with progress.stage("iterate"):
-            result = self._iterate(space.smoother, rows, targets, weights, start, progress.count)
-        self._keep(replace(result, start_energies=energies))
-        return result.x
+            for start in starts:
+                if ends and not _is_another(start, ends[0]):
+                    break
+                ends.append(self._iterate(space.smoother, rows, targets, weights, start, progress.count))
+        ranks = [self._rank(end.graph_side, rows, targets) for end in ends]
+        best = ends[ranks.index(min(ranks))]
+        self._keep(replace(best, start_energies=np.array([ratio for *_, ratio in ranks])))
+        return best.x
 
-    def _start(self, rows, targets):
-        """The Poisson solution, with pairs of classes split anew where the graph has a better cut."""
+    def _starts(self, rows, targets):
+        """The Poisson solution, and its classes with pairs split anew where the graph has a better cut."""
         start = normalize_columns(solve_poisson(self.graph_, rows, targets).x, self.class_prior_)
         if not self.resplit:
-            return start, None
+            return [start]
         row_codes, n_classes = class_codes(targets), len(self.class_prior_)
         cure = resplit_pairs(self.graph_, class_codes(start), rows, row_codes)
-        if cure.n_iter:
-            soft = diffuse_codes(self.graph_, cure.x, rows, row_codes, n_classes)
-            columns = soft[:, 1:] if n_classes == 2 else soft
-            start = normalize_columns(2 * columns.astype(np.float64) - 1, self.class_prior_)
-        return start, cure.objective
+        soft = diffuse_codes(self.graph_, cure.x, rows, row_codes, n_classes)
+        columns = soft[:, 1:] if n_classes == 2 else soft
+        return [start, normalize_columns(2 * columns.astype(np.float64) - 1, self.class_prior_)]
+
+    def _rank(self, values, rows, targets):
+        """Sort key of scores: the Cheeger ratios of their classes, that scores in between cannot lower."""
+        classes = class_codes(values)[:, None] == np.arange(len(self.class_prior_))
+        return (float(cheeger_ratio(self.graph_, classes.astype(np.float64)).sum()),)
 
     def _publish(self, space, theta, labels, dtype):
         """Stage 5: labels of the training rows from the graph, those of new rows from the function."""
@@ -114,6 +125,12 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
     def _graph_decisions(self, values, labels):
         """Decisions from the graph side: 0 is the threshold of two classes."""
         return values
+
+
+def _is_another(start, end):
+    """Whether a start may lead elsewhere than to an end; never once the user has stopped the iteration."""
+    moved = np.mean(class_codes(start) != class_codes(end.graph_side))
+    return moved > _SAME_CUT and end.status != "stopped"
 
 
 def normalize_columns(values, prior):

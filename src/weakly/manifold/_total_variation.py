@@ -55,9 +55,9 @@ class TotalVariationRLSClassifier(_TotalVariationClassifier):
         Share of each class, in sorted order; ``None`` takes that among the labels. It sets level and spread
         of the scores in every step, but how many rows a class gets is left to the cut.
     resplit : bool, default=True
-        Better the start before the first step: where the graph has a better place to cut the union of two
-        classes, and the labels allow it, they are split there. With one label per class a start may lie in
-        a wrong cut, which no step leaves.
+        Try a second start: where the graph has a better place to cut the union of two classes, and the
+        labels allow it, they are split there. The better end of the two is kept. With one label per class
+        a start may lie in a wrong cut, which no step leaves.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
         A callable takes two matrices and returns the Gram matrix of their rows. Kernels of low rank cannot
         follow a graph: their features get a value of its own for every training row, as in approximations.
@@ -121,8 +121,8 @@ class TotalVariationRLSClassifier(_TotalVariationClassifier):
     kernel_ : Kernel
         Kernel with its parameters as numbers.
     result_ : SolverResult
-        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the sum of
-        the Cheeger ratios of the classes in the start, and after each round that split pairs anew.
+        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the
+        sum of the Cheeger ratios of the classes reached from each start.
     n_iter_ : int
         Steps of the solver.
 
@@ -226,9 +226,9 @@ class TotalVariationSVC(_TotalVariationClassifier):
         Share of each class, in sorted order; ``None`` takes that among the labels. It sets level and spread
         of the scores in every step, but how many rows a class gets is left to the cut.
     resplit : bool, default=True
-        Better the start before the first step: where the graph has a better place to cut the union of two
-        classes, and the labels allow it, they are split there. With one label per class a start may lie in
-        a wrong cut, which no step leaves.
+        Try a second start: where the graph has a better place to cut the union of two classes, and the
+        labels allow it, they are split there. The better end of the two is kept. With one label per class
+        a start may lie in a wrong cut, which no step leaves.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
         A callable takes two matrices and returns the Gram matrix of their rows. Kernels of low rank cannot
         follow a graph: their features get a value of its own for every training row, as in approximations.
@@ -292,8 +292,8 @@ class TotalVariationSVC(_TotalVariationClassifier):
     kernel_ : Kernel
         Kernel with its parameters as numbers.
     result_ : SolverResult
-        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the sum of
-        the Cheeger ratios of the classes in the start, and after each round that split pairs anew.
+        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the
+        sum of the Cheeger ratios of the classes reached from each start.
     n_iter_ : int
         Steps of the solver.
 

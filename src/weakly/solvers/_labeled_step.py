@@ -77,24 +77,23 @@ class LabeledStep:
         self.targets, self.weights = targets.astype(np.float64), weights.astype(np.float64)
         self._gram = smoother.block(rows) / coupling
         self._dual: np.ndarray | None = None  # where the hinge starts: its last answer
+        self._intercept: np.ndarray | float = 0.0
         if loss == "squared":
             self._cholesky = sla.cho_factor(self._gram + np.diag(1 / self.weights), check_finite=False)
 
     def __call__(self, values: np.ndarray) -> FunctionPoint:
         """Take the step from ``e``."""
-        pull, intercept = self._pull(self.smoother(values, self.rows))
-        values = values.copy()
-        values[self.rows] += pull / self.coupling
-        return FunctionPoint(values, self.smoother(values), intercept)
+        values, scores = self.smoother.adapt(values, self.rows, self._pull)
+        return FunctionPoint(values, scores, self._intercept)
 
-    def _pull(self, near: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
+    def _pull(self, near: np.ndarray) -> np.ndarray:
         if self.loss == "squared":  # [tvsvm] Eqs. (18) and (102), by Woodbury's identity
-            return sla.cho_solve(self._cholesky, self.targets - near, check_finite=False), 0.0
+            return sla.cho_solve(self._cholesky, self.targets - near, check_finite=False) / self.coupling
         result = solve_hinge_dual(  # [tvsvm] Eqs. (90) and (130)
             self._gram, near, self.targets, self.weights, dual=self._dual, tol=self.tol
         )
-        self._dual = result.dual
-        return result.x, result.intercept
+        self._dual, self._intercept = result.dual, result.intercept
+        return result.x / self.coupling
 
     def objective(self, point: FunctionPoint, ambient: float) -> float:
         """``sum_labelled w_i loss(y_i, f_i) + a/2 ||f||^2``, summed over columns."""

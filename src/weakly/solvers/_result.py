@@ -35,8 +35,12 @@ class SolverResult:
         The dual point, where a later call can start from it.
     graph_side : ndarray of shape (n_rows, n_columns) or None, default=None
         Values of the rows on the graph, of methods that keep them beside the function in ``x``.
+    labels : ndarray of shape (n_labels, size) or None, default=None
+        Label vectors that a cutting plane method mixes.
+    label_weights : ndarray of shape (n_labels,) or None, default=None
+        Their weights, which sum to 1.
     start_energies : ndarray or None, default=None
-        Sum of the Cheeger ratios of the classes in the start, and after each attempt to better it.
+        Energy reached from each start, of methods that try several and keep the lowest.
 
     Examples
     --------
@@ -55,6 +59,8 @@ class SolverResult:
     held_out: np.ndarray | None = None
     dual: np.ndarray | None = None
     graph_side: np.ndarray | None = None
+    labels: np.ndarray | None = None
+    label_weights: np.ndarray | None = None
     start_energies: np.ndarray | None = None
 
     @property

@@ -21,7 +21,7 @@ from weakly.solvers._tv_kernels import accelerated, primal_dual
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """The edges of a graph, listed twice: by edge, and by the row they touch.
+    """The edges of a graph.
 
     Parameters
     ----------
@@ -29,12 +29,8 @@ class Edges:
         Rows ``i < j`` of each edge.
     weights : ndarray of shape (n_edges,)
         Weights ``w_ij``.
-    pointers : ndarray of shape (n_rows + 1,)
-        Row ``i`` touches the edges ``touching[pointers[i]:pointers[i + 1]]``.
-    touching : ndarray of shape (2 * n_edges,)
-        Edges by row.
-    signs : ndarray of shape (2 * n_edges,)
-        +1 where the row is the head of the edge, -1 where it is the tail.
+    counts : ndarray of shape (n_rows,)
+        Edges of each row.
 
     Examples
     --------
@@ -48,9 +44,7 @@ class Edges:
     heads: np.ndarray
     tails: np.ndarray
     weights: np.ndarray
-    pointers: np.ndarray
-    touching: np.ndarray
-    signs: np.ndarray
+    counts: np.ndarray
 
     @classmethod
     def of(cls, graph: Graph) -> Edges:
@@ -67,16 +61,11 @@ class Edges:
             In lexicographic order.
         """
         heads, tails, weights = graph.edges
-        n_edges = len(heads)
-        rows = np.concatenate([heads, tails])
-        by_row = np.argsort(rows, kind="stable")
         return cls(
-            heads=heads.astype(np.int64),
-            tails=tails.astype(np.int64),
+            heads=heads.astype(np.int32),
+            tails=tails.astype(np.int32),
             weights=weights.astype(np.float64),
-            pointers=np.searchsorted(rows[by_row], np.arange(graph.n_rows + 1)),
-            touching=np.tile(np.arange(n_edges), 2)[by_row],
-            signs=np.repeat([1.0, -1.0], n_edges)[by_row],
+            counts=np.bincount(np.concatenate([heads, tails]), minlength=graph.n_rows),
         )
 
 
@@ -128,8 +117,7 @@ def prox_total_variation(
     >>> result.x.ravel().round(3).tolist()
     [0.5, 0.5, 8.0]
     """
-    degrees = np.diff(edges.pointers)
-    steps = 1.0 / (degrees[edges.heads] + degrees[edges.tails])
+    steps = 1.0 / (edges.counts[edges.heads] + edges.counts[edges.tails])
     return _run(accelerated, edges, values, weight, dual, tol, max_iter, steps)
 
 
@@ -166,8 +154,7 @@ def prox_total_variation_reference(
     >>> result.x.ravel().round(1).tolist()
     [1.0, 8.0]
     """
-    degrees = np.diff(edges.pointers)
-    norm_bound = np.sqrt(2.0 * max(degrees.max(initial=0), 1))  # of B
+    norm_bound = np.sqrt(2.0 * max(edges.counts.max(initial=0), 1))  # of B
     return _run(primal_dual, edges, values, weight, None, tol, max_iter, np.array([norm_bound]))
 
 
@@ -183,8 +170,7 @@ def _run(method, edges, values, weight, dual, tol, max_iter, steps):  # type: ig
     dual = np.zeros(shape) if dual is None else np.clip(dual, -bounds, bounds)
     result = np.empty_like(columns)
     records = np.empty((columns.shape[0], 5))
-    graph = (edges.heads, edges.tails, edges.pointers, edges.touching, edges.signs)
-    method(graph, columns, bounds, steps, dual, result, records, tol, max_iter)
+    method((edges.heads, edges.tails), columns, bounds, steps, dual, result, records, tol, max_iter)
     n_iter = int(records[:, 4].max(initial=0))
     return SolverResult(
         x=result.T.astype(values.dtype),

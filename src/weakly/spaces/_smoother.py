@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -13,14 +14,19 @@ from weakly.spaces._corrected import CorrectedSpace
 
 _BLOCK = 512  # rows mirrored at a time
 
+Pull = Callable[[np.ndarray], np.ndarray]
+
 
 class Smoother(Protocol):
     """The map from values ``e`` of all rows to the scores of ``argmin_f ||f - e||^2 / 2 + p ||f||^2 / 2``.
 
-    It is ``G = K (K + p I)^-1`` with the kernel ``K`` of the space, own values included.
+    It is ``G = K (K + p I)^-1`` with the kernel ``K`` of the space, own values included. ``adapt`` changes
+    the values of some rows first, by what ``pull`` makes of the scores they would get, and returns the new
+    values with their scores.
     """
 
-    def __call__(self, values: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray: ...
+    def __call__(self, values: np.ndarray) -> np.ndarray: ...
+    def adapt(self, values: np.ndarray, rows: np.ndarray, pull: Pull) -> tuple[np.ndarray, np.ndarray]: ...
     def block(self, rows: np.ndarray) -> np.ndarray: ...
     def parameters(self, values: np.ndarray, scores: np.ndarray) -> np.ndarray: ...
 
@@ -81,9 +87,14 @@ class _KernelSmoother:
         """How much of its own value a row's score is, on average; near 0 for kernels of low rank."""
         return float(self._matrix.diagonal().mean())
 
-    def __call__(self, values: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        matrix = self._matrix if rows is None else self._matrix[rows]
-        return (matrix @ values.astype(np.float32)).astype(values.dtype)
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        return (self._matrix @ values.astype(np.float32)).astype(values.dtype)
+
+    def adapt(self, values: np.ndarray, rows: np.ndarray, pull: Pull) -> tuple[np.ndarray, np.ndarray]:
+        near = self._matrix[rows] @ values.astype(np.float32)
+        values = values.copy()
+        values[rows] += pull(near.astype(values.dtype))
+        return values, self(values)
 
     def block(self, rows: np.ndarray) -> np.ndarray:
         return self._matrix[np.ix_(rows, rows)].astype(np.float64)
@@ -104,12 +115,19 @@ class _CorrectedSmoother:
         self._share = penalty / total
         self._penalty = penalty
 
-    def __call__(self, values: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        return self._scores(values, self._features, self._features.T @ values.astype(self._features.dtype))
+
+    def adapt(self, values: np.ndarray, rows: np.ndarray, pull: Pull) -> tuple[np.ndarray, np.ndarray]:
         Z = self._features
-        inner = sla.cho_solve(self._cholesky, Z.T @ values.astype(Z.dtype), check_finite=False)
-        if rows is not None:
-            Z, values = Z[rows], values[rows]
-        return values - self._share * (values - Z @ inner.astype(Z.dtype))
+        inner = Z.T @ values.astype(Z.dtype)  # the long way through all rows, gone once
+        values, change = values.copy(), pull(self._scores(values[rows], Z[rows], inner))
+        values[rows] += change
+        return values, self._scores(values, Z, inner + Z[rows].T @ change.astype(Z.dtype))
+
+    def _scores(self, values: np.ndarray, Z: np.ndarray, inner: np.ndarray) -> np.ndarray:
+        solved = sla.cho_solve(self._cholesky, inner, check_finite=False).astype(Z.dtype)
+        return values - self._share * (values - Z @ solved)
 
     def block(self, rows: np.ndarray) -> np.ndarray:
         Z = dense(self._features[rows]).astype(np.float64)

@@ -38,6 +38,10 @@ CUTS = {
     "Cheeger-RLS": _cut("weakly.CheegerRLSClassifier"),
     "Cheeger-SVM": _cut("weakly.CheegerSVC"),
 }
+SIMPLEX = {  # the paper's own problems of several classes, Eqs. (93) and (118)
+    "Lap-RLS, simplex": _laplacian("weakly.LaplacianRLSClassifier", simplex=True),
+    "Lap-SVM, simplex": _laplacian("weakly.LaplacianSVC", loss="hinge", simplex=True),
+}
 RIVALS = {"SVM, labelled rows only": {"estimator": "sklearn.svm.SVC", "params": SVM, "supervised": True}}
 
 LABELS = ("1", "5", "10", "50")
@@ -83,12 +87,14 @@ DIFFERS = (
     "hardly any does, so this row all but repeats Lap-RLS and is no second piece of evidence. The paper's "
     "own loss, the hinge with an intercept, is the row after it; each published number stands in one row "
     "only. The SVM and the literal threshold are not in the paper. Total variation and Cheeger rows have the "
-    "estimators' defaults, picked on other draws of the same rows and of scikit-learn's digits. They start "
-    "from the Poisson solution, with pairs of classes split anew along eigenvectors where the labels allow "
-    "it; the paper does not say where it starts. With few labels the hinge and the squared loss pull alike, "
-    "and the rows of the two hardly differ. A first run on these draws showed two of ten in table 2 with 4 "
-    "and 9 swapped at one label per class; one rule of the start was then changed, its constant picked on "
-    "other draws, and everything measured again. The same two draws still fail."
+    "estimators' defaults, picked on other draws of the same rows and of scikit-learn's digits. They try two "
+    "starts, the Poisson solution and the same with pairs of classes split anew along eigenvectors where the "
+    "labels allow it, and keep the end whose classes have the lower Cheeger ratios; the paper does not say "
+    "where it starts. With few labels the hinge and the squared loss pull alike, and the rows of the two "
+    "hardly differ. A first run on these draws showed two of ten in table 2 with 4 and 9 mixed at one label "
+    "per class. Rules of the start were then changed twice, each time picked on other draws, and everything "
+    "measured again. Two draws still fail; over 60 draws that served to pick the rules the mean error of "
+    "TV-RLS was 3.2 %, with 3 failures, and the median 1.47 %. Table failures4 has 25 draws."
 )
 DIFFERS_FAILURES = (
     "Not in the paper: at one label per class a start may lie in a wrong cut. A failure is an error above "
@@ -124,9 +130,9 @@ def _extra(key, caption, classes, evaluate, **rest):
     )
 
 
-def _table(key, caption, classes, published, targets):
+def _table(key, caption, classes, methods, published, targets):
     data = {"name": "usps", "classes": classes}
-    measured = METHODS | CUTS | RIVALS
+    measured = methods | CUTS | RIVALS
     return Table(
         key=key,
         caption=caption,
@@ -147,14 +153,30 @@ PAPER = Paper(
     title="TV-SVM: Total Variation Support Vector Machine for Semi-Supervised Data Classification",
     reference="X. Bresson and R. Zhang, arXiv:1210.0699, 2012",
     tables=(
-        _table("table1", "USPS, 4 against 9", [4, 9], PUBLISHED_BINARY, TARGETS_BINARY),
-        _table("table2", "USPS, 0, 1, 4 and 9", [0, 1, 4, 9], PUBLISHED_MULTICLASS, TARGETS_MULTICLASS),
+        _table("table1", "USPS, 4 against 9", [4, 9], METHODS, PUBLISHED_BINARY, TARGETS_BINARY),
+        _table(
+            "table2",
+            "USPS, 0, 1, 4 and 9",
+            [0, 1, 4, 9],
+            METHODS | SIMPLEX,
+            PUBLISHED_MULTICLASS,
+            TARGETS_MULTICLASS,
+        ),
         _extra(
             "failures",
             "USPS, 4 against 9, share of 25 draws that end in a wrong cut",
             [4, 9],
             transductive_failure,
             targets={(row, "1"): 0.0 for row in CUTS},
+            unit="failures %",
+            repeats=25,
+            differs=DIFFERS_FAILURES,
+        ),
+        _extra(
+            "failures4",
+            "USPS, 0, 1, 4 and 9, share of 25 draws that end in a wrong cut",
+            [0, 1, 4, 9],
+            transductive_failure,
             unit="failures %",
             repeats=25,
             differs=DIFFERS_FAILURES,
