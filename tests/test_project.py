@@ -97,6 +97,8 @@ PROTOCOLS = {
     "weakly.spaces._base.Space",
     "weakly.spaces._base.BaseSpace",
     "weakly.spaces._smoother.Smoother",
+    "weakly.solvers._label_machine.LabelMachine",
+    "weakly.solvers._label_sets.LabelSet",
 }
 
 

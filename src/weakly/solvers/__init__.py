@@ -1,11 +1,17 @@
 """Solvers: pure functions from arrays and spaces to a :class:`SolverResult`."""
 
+from weakly.solvers._box_dual import solve_box_dual
 from weakly.solvers._cheeger import solve_cheeger
 from weakly.solvers._conjugate import solve_conjugate
+from weakly.solvers._cutting_plane import solve_cutting_plane
 from weakly.solvers._direct import solve_newton, solve_ridge
 from weakly.solvers._hinge import solve_hinge
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import prox_hinge
+from weakly.solvers._label_machine import KernelMachine, LabelMachine
+from weakly.solvers._label_sets import LabelSet, SignSet
+from weakly.solvers._label_weights import WeightedLabels, weigh_labels
+from weakly.solvers._linear_machine import LinearMachine
 from weakly.solvers._poisson import solve_poisson
 from weakly.solvers._resplit import SweepCut, diffuse_codes, resplit_pairs, sweep_cut
 from weakly.solvers._restricted import solve_restricted
@@ -17,16 +23,24 @@ from weakly.solvers._tv_prox import Edges, prox_total_variation, prox_total_vari
 
 __all__ = [
     "Edges",
+    "KernelMachine",
+    "LabelMachine",
+    "LabelSet",
+    "LinearMachine",
+    "SignSet",
     "SolverResult",
     "SweepCut",
+    "WeightedLabels",
     "diffuse_codes",
     "project_simplex",
     "prox_hinge",
     "prox_total_variation",
     "prox_total_variation_reference",
     "resplit_pairs",
+    "solve_box_dual",
     "solve_cheeger",
     "solve_conjugate",
+    "solve_cutting_plane",
     "solve_hinge",
     "solve_hinge_dual",
     "solve_newton",
@@ -36,4 +50,5 @@ __all__ = [
     "solve_simplex",
     "solve_total_variation",
     "sweep_cut",
+    "weigh_labels",
 ]

@@ -1,0 +1,43 @@
+"""Compiled loops of coordinate descent on box-constrained duals of a dense matrix."""
+
+import numba
+import numpy as np
+
+SEED = np.uint64(0x9E3779B97F4A7C15)
+
+
+@numba.njit(cache=True)
+def shuffle(order, state):
+    """Put indices in random order, in place; return the next state of the generator (xorshift, 64 bits)."""
+    for last in range(len(order) - 1, 0, -1):
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        other = np.int64(state % np.uint64(last + 1))
+        order[last], order[other] = order[other], order[last]
+    return state
+
+
+@numba.njit(cache=True)
+def descend(matrix, upper, a, g, state, tol, max_epochs):
+    """Maximise ``1'a - a'Qa/2`` over ``0 <= a <= upper`` with the gradient ``g = 1 - Qa`` kept.
+
+    A coordinate that stays at its bound costs nothing to look at, so none are set aside. Returns the epochs,
+    and the largest gradient that a coordinate of the last one could follow.
+    """
+    order = np.arange(len(a))
+    n_epochs, violation = 0, np.inf
+    while violation > tol and n_epochs < max_epochs:
+        violation = 0.0
+        state = shuffle(order, state)
+        for i in order:
+            step = min(max(a[i] + g[i] / matrix[i, i], 0.0), upper[i]) - a[i]
+            if step == 0.0:
+                continue
+            violation = max(violation, abs(g[i]))
+            a[i] += step
+            row = matrix[i]
+            for j in range(len(g)):
+                g[j] -= step * row[j]
+        n_epochs += 1
+    return n_epochs, violation

@@ -1,0 +1,163 @@
+"""Cutting planes over label vectors: the convex relaxation of learning with unknown labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from weakly.solvers._label_machine import LabelMachine
+from weakly.solvers._label_weights import WeightedLabels, weigh_labels
+from weakly.solvers._result import SolverResult
+
+ORACLES = ("step", "ascent", "restarts")
+_FORGOTTEN = 1e-6  # weight below which a label vector leaves the set
+_ROUNDING = 1e-9
+_N_RANDOM, _POWER_STEPS, _MOST_STEPS = 5, 20, 50
+
+
+def solve_cutting_plane(
+    machine: LabelMachine,
+    start: np.ndarray,
+    *,
+    oracle: str = "ascent",
+    rule: str = "accelerated",
+    tol: float = 1e-3,
+    max_labels: int = 20,
+    callback: Callable[..., object] | None = None,
+) -> SolverResult:
+    """Minimise, over all mixtures of label vectors of a set, the optimal dual value of a machine.
+
+    [wellsvm] Algorithms 1 to 4. Label vectors join one at a time: each is one that the current dual point
+    shows to be better than all that joined before, and after each the weights of all are found anew. The
+    method ends when no such vector is found, or when the last one gained little.
+
+    Parameters
+    ----------
+    machine : LabelMachine
+        The problem for given label vectors and weights; its ``label_set`` is what they are chosen from.
+    start : ndarray
+        First label vector.
+    oracle : {"step", "ascent", "restarts"}, default="ascent"
+        How a better vector is looked for: one step from the best of the set, as in the paper; steps as long
+        as they gain; the same also from every vector of the set, a leading eigenvector and random vectors.
+    rule : {"accelerated", "paper"}, default="accelerated"
+        How weights are found, see :func:`weigh_labels`.
+    tol : float, default=1e-3
+        Relative gain of the objective at which the method ends, and tolerance of the weights.
+    max_labels : int, default=20
+        Most label vectors.
+    callback : callable, optional
+        Called after every round; the method stops where it returns True.
+
+    Returns
+    -------
+    SolverResult
+        ``x`` holds the dual point, ``labels`` the vectors and ``label_weights`` their weights. Histories have
+        an entry per round: the objective, and as ``criterion`` how much better than the mixture the best
+        vector known is, relative to the objective. The status is "converged" where the search found no
+        better vector, "stalled" where the last gained less than ``tol``, "max_iter" at ``max_labels``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.solvers import KernelMachine, SignSet, solve_cutting_plane
+    >>> rows = np.array([-2.0, -1.9, 1.9, 2.0])
+    >>> signs = SignSet(np.array([0, 3]), np.array([-1.0, 1.0]), n_rows=4, least=1, most=1)
+    >>> machine = KernelMachine(np.outer(rows, rows), signs, np.ones(4))
+    >>> result = solve_cutting_plane(machine, np.array([-1.0, 1.0, -1.0, 1.0]))
+    >>> result.labels[result.label_weights.argmax()].tolist()
+    [-1.0, -1.0, 1.0, 1.0]
+    """
+    if oracle not in ORACLES:
+        raise ValueError(f"oracle is {oracle!r}: use one of {', '.join(ORACLES)}.")
+    labels, weights, dual = start[None].astype(start.dtype), np.ones(1), np.zeros(len(machine.ridge))
+    history: list[tuple[float, float]] = []
+    status = None
+    while status is None:
+        found = weigh_labels(machine, labels, weights, dual, rule=rule, tol=tol)
+        labels, found = _prune(labels, found)
+        scale = abs(found.objective) or 1.0
+        better, norm = find_violated(machine, labels, found, oracle)
+        mixed = found.weights @ found.norms
+        history.append((found.objective, (max(norm, found.norms.max()) - mixed) / 2 / scale))
+        # [wellsvm] line 6 of Algorithm 1, with the minus it lost in print
+        if better is None or (norm - found.norms.max()) / 2 <= tol * scale:
+            status = "converged"
+        elif len(history) > 1 and history[-2][0] - found.objective <= tol * scale:
+            status = "stalled"
+        elif len(labels) >= max_labels:
+            status = "max_iter"
+        elif callback is not None and callback():
+            status = "stopped"
+        else:
+            share = 0.5 / (len(labels) + 1)
+            labels = np.vstack([labels, better])
+            weights, dual = np.append((1 - share) * found.weights, share), found.dual
+    objectives, criteria = np.array(history).T
+    return SolverResult(
+        x=found.dual,
+        objective=objectives,
+        criterion=criteria,
+        n_iter=len(history),
+        status=status,
+        labels=labels,
+        label_weights=found.weights,
+    )
+
+
+def _prune(labels: np.ndarray, found: WeightedLabels) -> tuple[np.ndarray, WeightedLabels]:
+    kept = found.weights > _FORGOTTEN
+    weights = found.weights[kept]
+    return labels[kept], found._replace(weights=weights / weights.sum(), norms=found.norms[kept])
+
+
+def find_violated(
+    machine: LabelMachine, labels: np.ndarray, found: WeightedLabels, oracle: str
+) -> tuple[np.ndarray | None, float]:
+    """Look for a label vector with a larger norm under the dual point than any of the set.
+
+    The norm is convex in the vector, so the best vector for the scores of another one is at least as good
+    ([wellsvm] Eq. (16) and Prop. 4): steps climb, and end in a local maximum.
+    """
+    dual, label_set = found.dual, machine.label_set
+    scores = machine.scores(label_set.coefficients(dual, labels[found.norms.argmax()][None]))[0]
+    starts = [scores]
+    if oracle == "restarts":
+        starts += list(machine.scores(label_set.coefficients(dual, labels)))
+        others = list(np.random.default_rng(0).normal(size=(_N_RANDOM, len(scores))))
+        others.append(_leading(machine, dual, others[-1]))
+        starts += others + [-scores for scores in others]
+    n_steps = 1 if oracle == "step" else _MOST_STEPS
+    best, best_norm = None, float(found.norms.max())
+    for scores in starts:
+        label, norm = _climb(machine, dual, scores, n_steps)
+        if norm > best_norm * (1 + _ROUNDING):
+            best, best_norm = label, norm
+    return best, best_norm
+
+
+def _climb(
+    machine: LabelMachine, dual: np.ndarray, scores: np.ndarray, n_steps: int
+) -> tuple[np.ndarray, float]:
+    def step(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        label = machine.label_set.best(dual, scores)
+        coefficients = machine.label_set.coefficients(dual, label[None])
+        scores = machine.scores(coefficients)[0]
+        return label, scores, float(coefficients[0] @ scores)
+
+    label, scores, norm = step(scores)
+    for _ in range(n_steps - 1):
+        proposed, scores, gained = step(scores)
+        if gained <= norm * (1 + _ROUNDING):
+            break
+        label, norm = proposed, gained
+    return label, norm
+
+
+def _leading(machine: LabelMachine, dual: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Scores of the leading eigenvector of ``K o aa'``, roughly: what signs would like to be."""
+    for _ in range(_POWER_STEPS):
+        scores = machine.scores(machine.label_set.relaxed(dual, scores)[None])[0]
+        scores = scores / (np.linalg.norm(scores) or 1.0)
+    return scores

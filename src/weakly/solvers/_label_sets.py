@@ -1,0 +1,79 @@
+"""Sets of label vectors that a cutting plane method chooses from, and the best of a set for given scores.
+
+A label vector turns rows into the rows of a supervised problem: ``S phi`` with one line of ``S`` for each
+dual coefficient. Signs make ``S = diag(y)``; key instances make a line the mean of some rows of a bag.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+
+class LabelSet(Protocol):
+    """What the method may ask of a set; ``labels`` are vectors of it, one to a line."""
+
+    def gram(self, kernel: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray: ...
+    def coefficients(self, dual: np.ndarray, labels: np.ndarray) -> np.ndarray: ...
+    def best(self, dual: np.ndarray, scores: np.ndarray) -> np.ndarray: ...
+    def relaxed(self, dual: np.ndarray, scores: np.ndarray) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class SignSet:
+    """Signs of all rows: given on some, and with a number of positive ones among the others.
+
+    Parameters
+    ----------
+    known : ndarray of shape (n_known,)
+        Rows whose sign is given; none for clustering.
+    signs : ndarray of shape (n_known,)
+        Their signs, +1 or -1.
+    n_rows : int
+        Number of rows.
+    least, most : int
+        Bounds of the number of positive signs among the other rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.solvers import SignSet
+    >>> halves = SignSet(np.array([0]), np.array([1.0]), n_rows=5, least=2, most=2)
+    >>> halves.best(np.ones(5), np.array([-9.0, 0.3, 0.1, 0.2, -1.0])).tolist()
+    [1.0, 1.0, -1.0, 1.0, -1.0]
+    """
+
+    known: np.ndarray
+    signs: np.ndarray
+    n_rows: int
+    least: int
+    most: int
+
+    def gram(self, kernel: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Weighted sum of the Gram matrices that label vectors make."""
+        return kernel * (labels.T @ (weights[:, None] * labels))
+
+    def coefficients(self, dual: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Kernel expansions of the solutions for label vectors, one to a line."""
+        return dual * labels
+
+    def best(self, dual: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """The vector ``y`` with the largest ``sum_i dual_i y_i scores_i``."""
+        free = np.ones(self.n_rows, dtype=bool)
+        free[self.known] = False
+        rows = np.flatnonzero(free)
+        gains = dual[rows] * scores[rows]
+        # [wellsvm] Prop. 5 sorts by the gains; rows that are no support vectors tie at 0, and their scores
+        # say where they belong.
+        order = rows[np.lexsort((scores[rows], gains))]
+        wanted = np.count_nonzero((gains > 0) | ((gains == 0) & (scores[rows] > 0)))
+        labels = np.full(self.n_rows, -1.0)
+        labels[order[len(order) - int(np.clip(wanted, self.least, self.most)) :]] = 1.0
+        labels[self.known] = self.signs
+        return labels
+
+    def relaxed(self, dual: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Kernel expansion of a step of the power method, were signs any numbers."""
+        return dual**2 * scores

@@ -1,0 +1,198 @@
+"""The label machine of a linear kernel on sparse rows: nothing n x n, passes over the non-zeros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from weakly.solvers._box_kernels import SEED
+from weakly.solvers._label_machine import box
+from weakly.solvers._label_sets import SignSet
+from weakly.solvers._linear_kernels import grouped_pass, interleaved_pass
+
+_FLAT = 1e-12  # stands for the curvature of a row that is 0 where the loss has none either
+
+
+class LinearMachine:
+    """The problem with a linear kernel, its rows centred without making them dense.
+
+    ``solve`` takes one pass, or some, and not all: weights of label vectors change before a dual is exact.
+
+    Parameters
+    ----------
+    X : csr_array of shape (n_rows, n_features)
+        Rows.
+    label_set : SignSet
+        Where labels come from.
+    costs : ndarray of shape (n_rows,)
+        Cost ``C`` of each loss.
+    loss : {"squared_hinge", "hinge"}
+        The loss.
+    center : bool, default=True
+        Whether to take the mean row from all rows.
+    tol : float, default=1e-3
+        Of the dual, in units of the margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from weakly.solvers import LinearMachine, SignSet
+    >>> signs = SignSet(np.arange(2), np.array([1.0, -1.0]), n_rows=2, least=0, most=0)
+    >>> machine = LinearMachine(sp.csr_array([[1.0], [-1.0]]), signs, np.full(2, 0.25), "hinge")
+    >>> machine.solve(np.array([[1.0, -1.0]]), np.ones(1), np.zeros(2))[0].tolist()
+    [0.25, 0.25]
+    """
+
+    def __init__(
+        self,
+        X: sp.csr_array,
+        label_set: SignSet,
+        costs: np.ndarray,
+        loss: str = "squared_hinge",
+        *,
+        center: bool = True,
+        tol: float = 1e-3,
+    ) -> None:
+        self.label_set, self.tol = label_set, tol
+        self.upper, self.ridge = box(costs, loss)
+        self.X = X
+        self.mean = np.asarray(X.mean(axis=0)).ravel() if center else np.zeros(X.shape[1])
+        self._along, self._mean_norm = X @ self.mean, float(self.mean @ self.mean)
+        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        own = squares - 2 * self._along + self._mean_norm
+        self._curvature = np.maximum(own + self.ridge, _FLAT)
+        self._rows = X.data, X.indices, X.indptr
+        self._state: Any = None  # vectors and active rows, of the labels and the dual point they belong to
+        self._random = SEED
+
+    def solve(
+        self, labels: np.ndarray, weights: np.ndarray, dual: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """One pass: dual point, squared norms of the functions of all labels, and whether it is exact."""
+        state = self._state
+        if state is None or state.labels is not labels or state.dual is not dual:
+            state = self._state = self._prepare(labels, dual)
+        violation = state.pass_over(self, weights)
+        is_exact = violation <= self.tol and state.all_active
+        state.limit = violation if violation > self.tol else np.inf
+        if violation <= self.tol and not is_exact:
+            state.activate()
+        return state.dual, state.norms(self), is_exact
+
+    def scores(self, coefficients: np.ndarray) -> np.ndarray:
+        """Scores of all rows by expansions in rows, one to a line."""
+        vectors = self.vectors(coefficients)
+        return (self.X @ vectors.T - vectors @ self.mean).T
+
+    def vectors(self, coefficients: np.ndarray) -> np.ndarray:
+        """Coefficients of the columns for expansions in rows, one to a line."""
+        return (self.X.T @ coefficients.T).T - np.outer(coefficients.sum(axis=1), self.mean)
+
+    def _prepare(self, labels: np.ndarray, dual: np.ndarray) -> _Grouped | _Interleaved:
+        n_groups = len(np.unique(_patterns(labels)))
+        n_mixed = n_groups**2 * self.X.shape[1]
+        kind = _Grouped if n_mixed <= (len(labels) - 1) * self.X.nnz or len(labels) == 1 else _Interleaved
+        return kind(self, labels, dual.copy())
+
+
+def _patterns(labels: np.ndarray) -> np.ndarray:
+    """Number the sign patterns of rows, up to a change of all signs of a row."""
+    differs = labels[1:] != labels[0]
+    return differs.T @ (1 << np.arange(len(differs), dtype=np.int64))
+
+
+class _Grouped:
+    """A vector for every pattern of signs."""
+
+    def __init__(self, machine: LinearMachine, labels: np.ndarray, dual: np.ndarray) -> None:
+        self.labels, self.dual, self.limit = labels, dual, np.inf
+        patterns, first, group = np.unique(_patterns(labels), return_index=True, return_inverse=True)
+        self.relative = (labels[:, first] * labels[0, first]).T  # (n_groups, n_labels)
+        n_groups = len(patterns)
+        self.members = np.argsort(group, kind="stable")
+        self.pointers = np.searchsorted(group[self.members], np.arange(n_groups + 1))
+        self.signs = labels[0]
+        signed = sp.csr_array((dual * self.signs, (group, np.arange(len(dual)))), shape=(n_groups, len(dual)))
+        self.U = np.asarray((signed @ machine.X).todense(), dtype=np.float64)
+        self.sums = np.asarray(signed.sum(axis=1)).ravel().astype(np.float64)
+        self.activate()
+
+    def activate(self) -> None:
+        self.n_active = np.diff(self.pointers)
+
+    @property
+    def all_active(self) -> bool:
+        return bool((self.n_active == np.diff(self.pointers)).all())
+
+    def pass_over(self, machine: LinearMachine, weights: np.ndarray) -> float:
+        self.dual = self.dual.copy()
+        mixing = (self.relative * weights) @ self.relative.T
+        V, shifts = mixing @ self.U, mixing @ self.sums
+        violation, state = grouped_pass(
+            machine._rows,
+            (machine._along, machine._mean_norm),
+            (self.members, self.pointers, self.n_active),
+            mixing,
+            V,
+            shifts,
+            V @ machine.mean,
+            self.U,
+            self.sums,
+            (self.signs, machine.upper, machine.ridge, machine._curvature),
+            self.dual,
+            self.limit,
+            machine._random,
+        )
+        machine._random = np.uint64(state)
+        return violation
+
+    def norms(self, machine: LinearMachine) -> np.ndarray:
+        W = self.relative.T @ self.U - np.outer(self.relative.T @ self.sums, machine.mean)
+        return np.einsum("td,td->t", W, W)
+
+
+class _Interleaved:
+    """A vector for every label vector, where patterns are many."""
+
+    def __init__(self, machine: LinearMachine, labels: np.ndarray, dual: np.ndarray) -> None:
+        self.labels, self.dual, self.limit = labels, dual, np.inf
+        self.signs = np.ascontiguousarray(labels.T)
+        coefficients = machine.label_set.coefficients(dual, labels)
+        self.W = np.ascontiguousarray(machine.X.T @ coefficients.T, dtype=np.float64)
+        self.sums = coefficients.sum(axis=1)
+        self.active = np.arange(len(dual))
+        self.activate()
+
+    def activate(self) -> None:
+        self.n_active = len(self.active)
+
+    @property
+    def all_active(self) -> bool:
+        return self.n_active == len(self.active)
+
+    def pass_over(self, machine: LinearMachine, weights: np.ndarray) -> float:
+        self.dual = self.dual.copy()
+        violation, self.n_active, state = interleaved_pass(
+            machine._rows,
+            (machine._along, machine._mean_norm),
+            self.active,
+            self.n_active,
+            self.signs,
+            weights,
+            self.W,
+            self.sums,
+            machine.mean @ self.W,
+            (machine.upper, machine.ridge, machine._curvature),
+            self.dual,
+            self.limit,
+            machine._random,
+        )
+        machine._random = np.uint64(state)
+        return violation
+
+    def norms(self, machine: LinearMachine) -> np.ndarray:
+        W = self.W - np.outer(machine.mean, self.sums)
+        return np.einsum("dt,dt->t", W, W)

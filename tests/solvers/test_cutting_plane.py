@@ -1,0 +1,182 @@
+"""Cutting planes over labels against a list of all labelings, given to cvxpy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.svm import SVC, LinearSVC
+
+from tests.oracles.convex import fit_margin
+from tests.oracles.labelings import all_signs, relaxation
+from weakly.solvers import KernelMachine, SignSet, solve_box_dual, solve_cutting_plane, weigh_labels
+from weakly.solvers._label_machine import box
+
+LOSSES = ["hinge", "squared_hinge"]
+
+
+def tiny(seed, loss, *, n_rows=8, n_known=2, margin=0, costs=(2.0, 0.7)):
+    """Rows in two clumps, a sign of each clump, and the kernel; all labelings with half of them positive."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 3)) + np.where(np.arange(n_rows) % 2, 0.5, -0.5)[:, None]
+    known, signs = np.arange(n_known), np.where(np.arange(n_known) % 2, 1.0, -1.0)
+    half = (n_rows - n_known) // 2
+    label_set = SignSet(known, signs, n_rows, half - margin, half + margin)
+    C = np.where(np.arange(n_rows) < n_known, costs[0], costs[1])
+    machine = KernelMachine(X @ X.T, label_set, C, loss, tol=1e-9)
+    return machine, all_signs(known, signs, n_rows, half - margin, half + margin)
+
+
+def oracle(machine, labels):
+    kernels = [machine.kernel * np.outer(y, y) for y in labels]
+    return relaxation(kernels, machine.upper, machine.ridge)[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_dual_of_one_labeling_matches_cvxpy(loss, seed):
+    machine, labels = tiny(seed, loss)
+    y, costs = labels[0], machine.upper if loss == "hinge" else 1 / machine.ridge
+    matrix = machine.kernel * np.outer(y, y) + np.diag(machine.ridge)
+    result = solve_box_dual(matrix, machine.upper, tol=1e-9)
+    lower, vectors = np.linalg.eigh(machine.kernel)
+    Z = (vectors * np.sqrt(np.maximum(lower, 0)))[:, -3:]
+    value, u, _ = fit_margin(Z, np.eye(3), y, costs, squared=loss == "squared_hinge")
+    assert result.converged
+    assert result.objective[-1] == pytest.approx(value, rel=1e-7)
+    np.testing.assert_allclose(machine.kernel @ (y * result.x), Z @ u, atol=1e-4)
+
+
+def test_the_hinge_dual_matches_libsvm():
+    # LIBSVM has an offset; a kernel of rows and their mirror images leaves nothing for it to do.
+    rng = np.random.default_rng(0)
+    half = rng.normal(size=(30, 4)) + 0.5
+    X, y = np.vstack([half, -half]), np.repeat([1.0, -1.0], 30)
+    costs = rng.uniform(0.1, 3.0, size=30)
+    expected = SVC(C=1.0, kernel="linear", tol=1e-8).fit(X, y, sample_weight=np.tile(costs, 2))
+    upper, _ = box(np.tile(costs, 2), "hinge")
+    result = solve_box_dual(np.outer(y, y) * (X @ X.T), upper, tol=1e-9, max_iter=100_000)
+    np.testing.assert_allclose(X @ X.T @ (result.x * y), expected.decision_function(X), atol=1e-5)
+
+
+def test_the_squared_hinge_dual_matches_liblinear():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(60, 5)), rng.choice([-1.0, 1.0], size=60)
+    costs = rng.uniform(0.1, 3.0, size=60)
+    # LIBLINEAR charges C xi^2, without the half.
+    expected = LinearSVC(C=0.5, fit_intercept=False, tol=1e-10, max_iter=100_000).fit(
+        X, y, sample_weight=costs
+    )
+    upper, ridge = box(costs, "squared_hinge")
+    result = solve_box_dual(np.outer(y, y) * (X @ X.T) + np.diag(ridge), upper, tol=1e-10)
+    np.testing.assert_allclose(X.T @ (result.x * y), expected.coef_[0], atol=1e-6)
+
+
+def test_a_row_of_zeros_and_a_warm_start():
+    matrix, upper = np.diag([0.0, 2.0, 4.0]), np.array([3.0, 1.0, 1.0])
+    result = solve_box_dual(matrix, upper)
+    np.testing.assert_allclose(result.x, [3.0, 0.5, 0.25])
+    assert matrix[0, 0] == 0.0  # the caller's matrix stays as it was
+    again = solve_box_dual(matrix, upper, start=result.x + 1e-12)
+    assert again.n_iter == 1
+    assert solve_box_dual(matrix, upper, tol=1e-9, max_iter=1, start=np.zeros(3)).criterion[0] == 1.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 8).flatmap(
+        lambda n: st.tuples(
+            st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=n, max_size=n),
+            st.lists(st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.5, 1.5]), min_size=n, max_size=n),
+            st.integers(0, n - 1),
+            st.tuples(st.integers(0, n), st.integers(0, n)),
+        )
+    )
+)
+def test_the_best_signs_are_the_best_of_all(case):
+    dual, scores, n_known, bounds = (np.array(part) for part in case)
+    n_rows = len(dual)
+    known, signs = np.arange(int(n_known)), np.where(np.arange(int(n_known)) % 2, 1.0, -1.0)
+    least, most = sorted(int(min(b, n_rows - n_known)) for b in bounds)
+    best = SignSet(known, signs, n_rows, least, most).best(dual, scores)
+    listed = all_signs(known, signs, n_rows, least, most)
+    assert any((best == one).all() for one in listed)
+    assert best @ (dual * scores) == pytest.approx((listed @ (dual * scores)).max())
+
+
+def test_rows_without_weight_follow_their_scores():
+    signs = SignSet(np.zeros(0, dtype=int), np.zeros(0), 4, 2, 2)
+    best = signs.best(np.array([0.0, 0.0, 1.0, 0.0]), np.array([0.5, -0.2, 0.1, 0.3]))
+    assert best.tolist() == [1.0, -1.0, 1.0, -1.0]
+
+
+@pytest.mark.parametrize("rule", ["accelerated", "paper"])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_of_some_labelings_match_cvxpy(rule, loss, seed):
+    machine, labels = tiny(seed, loss)
+    some = labels[:: max(1, len(labels) // 5)]
+    first = np.full(len(some), 1 / len(some))
+    found = weigh_labels(
+        machine, some, first, np.zeros(len(machine.ridge)), rule=rule, tol=1e-5, max_iter=20_000
+    )
+    value = oracle(machine, some)
+    assert found.gap <= 1e-5 * found.objective
+    assert value * (1 - 1e-5) <= found.objective <= value * (1 + 2e-5)
+
+
+def test_accelerated_weights_need_fewer_solves():
+    machine, labels = tiny(0, "squared_hinge", n_rows=12)
+
+    def count(rule):
+        solves = []
+        counted = KernelMachine(machine.kernel, machine.label_set, 1 / machine.ridge, tol=1e-8)
+        solve = counted.solve
+        counted.solve = lambda *args: solves.append(0) or solve(*args)
+        first = np.full(len(labels), 1 / len(labels))
+        weigh_labels(counted, labels, first, np.zeros(12), rule=rule, tol=1e-3, max_iter=5000)
+        return len(solves)
+
+    assert count("accelerated") < count("paper") / 3
+
+
+@pytest.mark.parametrize("margin", [0, 1])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(5))
+def test_restarts_reach_the_relaxation(loss, seed, margin):
+    machine, labels = tiny(seed, loss, margin=margin)
+    bound = oracle(machine, labels)
+    result = solve_cutting_plane(machine, labels[0], oracle="restarts", tol=1e-5, max_labels=100)
+    assert result.status in ("converged", "stalled")
+    assert bound * (1 - 1e-5) <= result.objective[-1] <= bound * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("how", ["step", "ascent", "restarts"])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(5))
+def test_objectives_fall_to_the_relaxation_and_not_below(how, loss, seed):
+    machine, labels = tiny(seed, loss)
+    alone = [oracle(machine, label[None]) for label in labels]
+    bound = oracle(machine, labels)
+    assert bound <= min(alone) * (1 + 1e-5)
+    worst = labels[int(np.argmax(alone))]
+    result = solve_cutting_plane(machine, worst, oracle=how)
+    assert (np.diff(result.objective) <= 1e-6 * result.objective[0]).all()
+    assert result.objective[-1] >= bound * (1 - 1e-5)
+    assert result.objective[0] == pytest.approx(max(alone), rel=1e-5)
+    assert len(result.objective) == len(result.criterion) == result.n_iter
+    assert result.label_weights.sum() == pytest.approx(1.0)
+    assert len(result.labels) == len(result.label_weights)
+    assert all(any((row == label).all() for label in labels) for row in result.labels)
+
+
+def test_why_it_stopped():
+    machine, labels = tiny(1, "squared_hinge", n_rows=12)
+    best = labels[int(np.argmin([oracle(machine, label[None]) for label in labels]))]
+    full = solve_cutting_plane(machine, labels[0], tol=1e-6, max_labels=50)
+    assert full.status in ("converged", "stalled")
+    assert len(full.labels) > 1
+    assert solve_cutting_plane(machine, labels[0], tol=1e-6, max_labels=1).status == "max_iter"
+    assert solve_cutting_plane(machine, labels[0], tol=1e-6, callback=lambda: True).status == "stopped"
+    assert solve_cutting_plane(machine, best, tol=0.5).status == "converged"
+    with pytest.raises(ValueError, match="use one of step, ascent, restarts"):
+        solve_cutting_plane(machine, best, oracle="best")
