@@ -42,7 +42,7 @@ def time_side_by_side(claim: Claim, repeats: int) -> dict[str, Any]:
     Where the errors are compared, further draws are run, which count for the errors only.
     """
     X, y = claim.rows()
-    part = np.sort(np.random.default_rng(0).permutation(len(X))[:WARM_UP_ROWS])
+    part = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:WARM_UP_ROWS])
     for build in (claim.ours, claim.rival):
         build(X[part], y[part])(0)  # compiles, and starts the threads of BLAS
     tasks = {"ours": claim.ours(X, y), "rival": claim.rival(X, y)}

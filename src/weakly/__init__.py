@@ -18,6 +18,7 @@ _HOME = {
     "LaplacianSVC": "manifold",
     "TotalVariationRLSClassifier": "manifold",
     "TotalVariationSVC": "manifold",
+    "WellSVC": "svm",
     "LabelView": "_labels",
     "encode_labels": "_labels",
 }
@@ -33,6 +34,7 @@ _MODULES = (
     "regularizers",
     "solvers",
     "spaces",
+    "svm",
 )
 
 __all__ = [*_HOME, *_MODULES]

@@ -127,3 +127,31 @@ def test_tvsvm_separates_far_clusters(small_usps, row):
         n_rows = 20 * len(table.settings[row]["data"]["classes"])
         n_unlabeled = n_rows - 5 * n_rows // 20
         assert table.evaluate(table.settings[row], "5", 0) == pytest.approx(100 / n_unlabeled)
+
+
+def test_wellsvm_has_the_papers_numbers():
+    book, others = papers.load("wellsvm").tables
+    # totals of the printed tables, added up apart from this code
+    assert [sum(table.published.values()) for table in (book, others)] == pytest.approx([856.28, 105.3])
+    assert book.published["WellSVM", "ssl_text"] == 33.70
+    assert others.published["SVM", "uspst"] == 20.7
+    assert all(
+        set(table.targets) <= {("WellSVM", column) for column in table.columns} for table in (book, others)
+    )
+
+
+def test_wellsvm_counts_errors_on_the_other_rows_of_a_split(tmp_path, monkeypatch):
+    y = np.repeat([0, 1], 20)
+    X = 50.0 * y[:, None] + np.random.default_rng(0).normal(size=(40, 3))
+    X[39] = X[5]  # out of place
+    splits = np.array([[0, 1, 20, 21], [2, 3, 22, 23]])
+    np.savez(tmp_path / "g50c.npz", X=X, y=y, classes=["a", "b"], labeled_50=splits)
+    monkeypatch.setenv("WEAKLY_DATA", str(tmp_path))
+    _protocols._bunch.cache_clear()
+    table = papers.load("wellsvm").tables[1]
+    for row in ("WellSVM, linear", "SVM"):
+        for split in (0, 1):
+            assert table.evaluate(table.settings[row], "g50c", split) == pytest.approx(100 / 36)
+    majority = table.settings["majority of the labels"]
+    assert table.evaluate(majority, "g50c", 1) == pytest.approx(50.0)
+    _protocols._bunch.cache_clear()

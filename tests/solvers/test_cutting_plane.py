@@ -2,13 +2,23 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC, LinearSVC
 
 from tests.oracles.convex import fit_margin
 from tests.oracles.labelings import all_signs, relaxation
-from weakly.solvers import KernelMachine, SignSet, solve_box_dual, solve_cutting_plane, weigh_labels
+from weakly.solvers import (
+    KernelMachine,
+    LinearMachine,
+    SignSet,
+    solve_box_dual,
+    solve_cutting_plane,
+    supervised_scores,
+    weigh_labels,
+)
+from weakly.solvers import _linear_machine as linear
 from weakly.solvers._label_machine import box
 
 LOSSES = ["hinge", "squared_hinge"]
@@ -180,3 +190,70 @@ def test_why_it_stopped():
     assert solve_cutting_plane(machine, best, tol=0.5).status == "converged"
     with pytest.raises(ValueError, match="use one of step, ascent, restarts"):
         solve_cutting_plane(machine, best, oracle="best")
+
+
+def sparse_problem(loss, center, seed=0, n_rows=60, n_features=12):
+    """The same problem on sparse rows and on their Gram matrix, and some labelings."""
+    rng = np.random.default_rng(seed)
+    keep = (rng.random((n_rows, n_features)) < 0.3) & (np.arange(n_rows) != 3)[:, None]  # row 3 is empty
+    X = sp.csr_array(rng.normal(size=(n_rows, n_features)) * keep)
+    dense = X.toarray() - (X.toarray().mean(axis=0) if center else 0)
+    known, signs = np.arange(10), np.where(np.arange(10) % 2, 1.0, -1.0)
+    label_set = SignSet(known, signs, n_rows, 20, 30)
+    costs = np.where(np.arange(n_rows) < 10, 2.0, rng.uniform(0.1, 0.5, size=n_rows))
+    gram = KernelMachine(dense @ dense.T, label_set, costs, loss, tol=1e-10)
+    labels = np.array([label_set.best(np.ones(n_rows), rng.normal(size=n_rows)) for _ in range(4)])
+    return gram, LinearMachine(X, label_set, costs, loss, center=center, tol=1e-13), labels
+
+
+@pytest.mark.parametrize("kind", [linear._Grouped, linear._Interleaved])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_linear_passes_solve_the_problem_of_the_gram_matrix(loss, center, kind, monkeypatch):
+    gram, rows, labels = sparse_problem(loss, center)
+    monkeypatch.setattr(rows, "_prepare", lambda labels, dual: kind(rows, labels, dual.copy()))
+    weights = np.array([0.4, 0.3, 0.2, 0.1])
+    exact, norms, _ = gram.solve(labels, weights, np.zeros(60))
+    dual, is_solved, n_passes = np.zeros(60), False, 0
+    while not is_solved:
+        dual, linear_norms, is_solved = rows.solve(labels, weights, dual)
+        n_passes += 1
+    assert n_passes < 500
+    np.testing.assert_allclose(linear_norms, norms, rtol=1e-4)
+    for machine, point in ((gram, exact), (rows, dual)):
+        mixed = weights @ machine.label_set.coefficients(point, labels)
+        scores = machine.scores(mixed[None])[0]
+        if machine is gram:
+            expected = scores
+    np.testing.assert_allclose(scores, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_both_machines_weigh_labelings_alike(loss):
+    gram, rows, labels = sparse_problem(loss, center=True)
+    scores = []
+    for machine in (gram, rows):
+        found = weigh_labels(machine, labels, np.full(4, 0.25), np.zeros(60), tol=1e-8, max_iter=20_000)
+        assert found.gap <= 1e-8 * found.objective
+        mixed = found.weights @ machine.label_set.coefficients(found.dual, labels)
+        scores.append(machine.scores(mixed[None])[0])
+    np.testing.assert_allclose(*scores, atol=1e-4)
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_machines_agree_on_rows_and_on_known_signs(center):
+    gram, rows, _ = sparse_problem("squared_hinge", center)
+    some = np.array([0, 3, 17])
+    np.testing.assert_allclose(rows.of_rows(some), gram.of_rows(some), atol=1e-12)
+    known, signs = rows.label_set.known, rows.label_set.signs
+    np.testing.assert_allclose(
+        supervised_scores(rows, known, signs), supervised_scores(gram, known, signs), atol=1e-6
+    )
+
+
+def test_many_patterns_go_side_by_side():
+    _, rows, labels = sparse_problem("hinge", center=True)
+    assert isinstance(rows._prepare(labels[:1], np.zeros(60)), linear._Grouped)
+    assert isinstance(rows._prepare(labels, np.zeros(60)), linear._Interleaved)
+    few = np.vstack([labels[0], labels[0]])
+    assert isinstance(rows._prepare(few, np.zeros(60)), linear._Grouped)

@@ -9,9 +9,7 @@ from numbers import Integral, Real
 import joblib
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from weakly._calibration import (
     Moments,
@@ -21,7 +19,8 @@ from weakly._calibration import (
     prior_temperature,
     probabilities,
 )
-from weakly._compat import Interval, StrOptions, check_params, check_sample_weight
+from weakly._compat import Interval, StrOptions, check_sample_weight
+from weakly._estimator import KernelEstimator, ScoredClassifier, check_shares
 from weakly._labels import encode_labels
 from weakly._memory import dense_bytes, fits, require_fit
 from weakly._progress import Progress
@@ -45,59 +44,32 @@ _SIMPLEX_REMEDY = "set approximation='nystroem' with a smaller n_components, or 
 _CG_REMEDY = "use the squared hinge or the squared loss with solver='cg', or approximation='nystroem'"
 
 
-class LaplacianModel(BaseEstimator):
+class LaplacianModel(KernelEstimator):
     """Geometry and solving, for classifiers and regressors alike."""
 
     _parameter_constraints: dict = {
+        **KernelEstimator._parameter_constraints,
         "ambient_penalty": [Interval(Real, 0, None, closed="neither")],
         "graph_penalty": [Interval(Real, 0, None, closed="left")],
-        "kernel": [StrOptions({"rbf", "linear", "poly", "chi2", "cosine", "precomputed"}), callable],
-        "gamma": [
-            Interval(Real, 0, None, closed="neither"),
-            StrOptions({"scale", "median", "mean-distance"}),
-        ],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
         "graph": [StrOptions({"knn"}), Graph, "array-like", "sparse matrix"],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "graph_weights": [StrOptions(set(WEIGHTS))],
         "laplacian": [StrOptions({"symmetric", "unnormalized"})],
-        "approximation": [StrOptions({"auto", "nystroem", "fourier"}), None],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "early_stopping": ["boolean"],
-        "unlabeled": "no_validation",
         "warm_start": ["boolean"],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
     }
 
     @property
     def _loss_name(self):
         return "squared"
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel not in ("precomputed", "chi2")
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
     def __getstate__(self):
         # The factored space of a warm start is n x n and is rebuilt on demand: it does not travel.
         return {name: value for name, value in super().__getstate__().items() if name != "_warm"}
 
     def _check_rows(self, X, y):
-        """Stage 1 of fit: parameters and rows, before any work."""
-        check_params(self)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2, order="C"
-        )
-        check_consistent_length(X, y)
-        if sp.issparse(X) and not X.has_sorted_indices:
-            X = X.sorted_indices()
+        X = super()._check_rows(X, y)
         needs_neighbors = self.graph_penalty > 0 and isinstance(self.graph, str)
         if needs_neighbors and self.n_neighbors >= X.shape[0]:
             raise ValueError(
@@ -215,12 +187,6 @@ class LaplacianModel(BaseEstimator):
             return True
         return self.solver == "auto" and fits(n_bytes)
 
-    def _score(self, X):
-        """Values of the published function on new rows."""
-        check_is_fitted(self, "_function")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return self._function(X).astype(X.dtype, copy=False)
-
     def _warn_of_unreached(self, labeled):
         """Say once how many rows no label reaches along the graph."""
         unreached = 0 if self.graph_ is None else int(self.graph_.unreached(labeled).sum())
@@ -233,7 +199,7 @@ class LaplacianModel(BaseEstimator):
             )
 
 
-class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
+class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
     """Encoding of labels, class-mass normalisation and probabilities."""
 
     _parameter_constraints: dict = {
@@ -336,58 +302,6 @@ class LaplacianClassifierBase(ClassifierMixin, LaplacianModel):
         alone = decisions_of(self.class_prior_, self.temperature_).astype(columns.dtype)
         return reach * decisions + (1 - reach) * alone
 
-    def _labels_of(self, decisions):
-        return self.classes_[class_codes(decisions)]
-
-    def decision_function(self, X):
-        """Score rows: positive for the second of two classes, else one column per class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Scores after class-mass normalisation.
-        """
-        decisions = self._decisions(X)
-        return decisions[:, 0] if decisions.shape[1] == 1 else decisions
-
-    def predict(self, X):
-        """Predict the class of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
-        return self._labels_of(self._decisions(X))
-
-    def predict_proba(self, X):
-        """Estimate class probabilities.
-
-        They are the softmax of the decisions times ``temperature_``, a number fitted to the labelled rows,
-        each scored by the model without it, under a prior that decides when labels are very few.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Rows sum to 1; the largest entry is the predicted class.
-        """
-        return probabilities(self._decisions(X), self.temperature_)
-
 
 def _direct_bytes(space, n_labeled):
     """The factor, and the representers of the labelled rows with their Gram matrix and its own factor."""
@@ -397,18 +311,3 @@ def _direct_bytes(space, n_labeled):
         + dense_bytes(n_params, n_kept)
         + dense_bytes(n_kept, n_kept, copies=2)
     )
-
-
-def class_codes(columns):
-    """Class of each row: the largest of several columns, the sign of a single one."""
-    return (columns[:, 0] > 0).astype(int) if columns.shape[1] == 1 else columns.argmax(axis=1)
-
-
-def check_shares(given, n_classes, otherwise):
-    """Scale class shares that a user gave to sum 1; ``otherwise`` begins the message if they are none."""
-    shares = np.asarray(given, dtype=float)
-    if shares.shape != (n_classes,) or not (shares > 0).all() or not np.isfinite(shares).all():
-        raise ValueError(
-            f"{otherwise} or {n_classes} positive shares, one per class in sorted order, not {given!r}."
-        )
-    return shares / shares.sum()

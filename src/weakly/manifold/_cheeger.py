@@ -7,7 +7,7 @@ import numpy as np
 
 from weakly._calibration import match_moments
 from weakly._compat import Interval, StrOptions
-from weakly.manifold._base import class_codes
+from weakly._estimator import class_codes
 from weakly.manifold._graph_cut import GraphCutClassifierBase
 from weakly.solvers import solve_cheeger, sweep_cut
 

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 from weakly._calibration import match_moments, prior_temperature, probabilities
 from weakly._compat import Interval
+from weakly._estimator import check_shares, class_codes
 from weakly._memory import dense_bytes, fits, require_fit
-from weakly.manifold._base import LaplacianClassifierBase, check_shares, class_codes
+from weakly.manifold._base import LaplacianClassifierBase
 from weakly.regularizers import cheeger_ratio
 from weakly.solvers import diffuse_codes, project_simplex, resplit_pairs, solve_poisson
 from weakly.spaces import CorrectedSpace, KernelSpace, Smoother, Space, build_smoother

@@ -78,6 +78,36 @@ def transductive_failure(settings: Mapping[str, Any], column: str, seed: int) ->
     return 100.0 * (transductive_error(settings, column, seed) > _FAILURE)
 
 
+def published_split_error(settings: Mapping[str, Any], column: str, seed: int) -> float:
+    """Return the error in per cent on the unlabelled rows of a published split.
+
+    Parameters
+    ----------
+    settings : mapping
+        "n_labels": labels of the split. The rest as in ``transductive_error``.
+    column : str
+        Name of the data set.
+    seed : int
+        Which split.
+
+    Returns
+    -------
+    float
+        Between 0 and 100.
+    """
+    bunch = _bunch(column)
+    labeled = bunch.labeled_splits[settings["n_labels"]][seed]
+    hidden = np.setdiff1d(np.arange(len(bunch.y)), labeled)
+    estimator = _estimator(settings["estimator"], json.dumps(settings["params"]))
+    if settings.get("supervised"):
+        predicted = estimator.fit(bunch.X[labeled], bunch.y[labeled]).predict(bunch.X[hidden])
+    else:
+        partial = np.full(len(bunch.y), -1)
+        partial[labeled] = bunch.y[labeled]
+        predicted = estimator.fit(bunch.X, partial).transduction_[hidden]
+    return 100.0 * float(np.mean(predicted != bunch.y[hidden]))
+
+
 def default_params(estimator: str, **changed: Any) -> dict[str, Any]:
     """Return all parameters that decide a result, so that a changed default counts as a changed setting.
 
@@ -95,6 +125,11 @@ def default_params(estimator: str, **changed: Any) -> dict[str, Any]:
     """
     params = _class_of(estimator)(**changed).get_params(deep=False)
     return {name: value for name, value in params.items() if name not in ("verbose", "n_jobs", "cache_size")}
+
+
+@lru_cache(maxsize=1)
+def _bunch(name: str) -> Any:
+    return load(name)
 
 
 @lru_cache(maxsize=1)

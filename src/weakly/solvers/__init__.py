@@ -8,7 +8,7 @@ from weakly.solvers._direct import solve_newton, solve_ridge
 from weakly.solvers._hinge import solve_hinge
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import prox_hinge
-from weakly.solvers._label_machine import KernelMachine, LabelMachine
+from weakly.solvers._label_machine import KernelMachine, LabelMachine, supervised_scores
 from weakly.solvers._label_sets import LabelSet, SignSet
 from weakly.solvers._label_weights import WeightedLabels, weigh_labels
 from weakly.solvers._linear_machine import LinearMachine
@@ -49,6 +49,7 @@ __all__ = [
     "solve_ridge",
     "solve_simplex",
     "solve_total_variation",
+    "supervised_scores",
     "sweep_cut",
     "weigh_labels",
 ]

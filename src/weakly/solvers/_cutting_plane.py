@@ -13,6 +13,7 @@ from weakly.solvers._result import SolverResult
 ORACLES = ("step", "ascent", "restarts")
 _FORGOTTEN = 1e-6  # weight below which a label vector leaves the set
 _ROUNDING = 1e-9
+_SHARE_OF_GAIN = 0.1
 _N_RANDOM, _POWER_STEPS, _MOST_STEPS = 5, 20, 50
 
 
@@ -73,27 +74,31 @@ def solve_cutting_plane(
         raise ValueError(f"oracle is {oracle!r}: use one of {', '.join(ORACLES)}.")
     labels, weights, dual = start[None].astype(start.dtype), np.ones(1), np.zeros(len(machine.ridge))
     history: list[tuple[float, float]] = []
-    status = None
+    status, slack = None, 0.0
     while status is None:
-        found = weigh_labels(machine, labels, weights, dual, rule=rule, tol=tol)
+        found = weigh_labels(machine, labels, weights, dual, rule=rule, tol=max(tol, slack))
         labels, found = _prune(labels, found)
         scale = abs(found.objective) or 1.0
         better, norm = find_violated(machine, labels, found, oracle)
-        mixed = found.weights @ found.norms
-        history.append((found.objective, (max(norm, found.norms.max()) - mixed) / 2 / scale))
+        violation = (max(norm, found.norms.max()) - found.weights @ found.norms) / 2 / scale
         # [wellsvm] line 6 of Algorithm 1, with the minus it lost in print
         if better is None or (norm - found.norms.max()) / 2 <= tol * scale:
             status = "converged"
-        elif len(history) > 1 and history[-2][0] - found.objective <= tol * scale:
+        elif history and history[-1][0] - found.objective <= tol * scale:
             status = "stalled"
         elif len(labels) >= max_labels:
             status = "max_iter"
-        elif callback is not None and callback():
+        if status is not None and slack > tol:  # too early to tell: weigh the same labels well
+            status, slack, weights, dual = None, 0.0, found.weights, found.dual
+            continue
+        history.append((found.objective, violation))
+        if status is None and callback is not None and callback():
             status = "stopped"
-        else:
+        elif status is None and better is not None:
             share = 0.5 / (len(labels) + 1)
             labels = np.vstack([labels, better])
             weights, dual = np.append((1 - share) * found.weights, share), found.dual
+            slack = _SHARE_OF_GAIN * violation  # weights need be no better than what the next label gains
     objectives, criteria = np.array(history).T
     return SolverResult(
         x=found.dual,

@@ -14,16 +14,54 @@ class LabelMachine(Protocol):
     """What the cutting plane method may ask of a problem.
 
     The problem is to maximise ``sum a - a'(sum_t mu_t S_t K S_t' + D)a / 2`` over ``0 <= a <= upper``, with
-    ``D = 0`` for the hinge, and ``D = diag(1 / C)`` without bounds for the squared hinge.
+    ``D = 0`` for the hinge, and ``D = diag(1 / C)`` without bounds for the squared hinge. ``solve`` returns a
+    dual point, the squared norms of the functions that it makes with each label vector, and whether it solves
+    the problem; where ``is_exact`` is false it may take several calls.
     """
 
     label_set: LabelSet
+    upper: np.ndarray
     ridge: np.ndarray
+    is_exact: bool
 
     def solve(
         self, labels: np.ndarray, weights: np.ndarray, dual: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, bool]: ...
     def scores(self, coefficients: np.ndarray) -> np.ndarray: ...
+    def of_rows(self, rows: np.ndarray) -> np.ndarray: ...
+
+
+def supervised_scores(machine: LabelMachine, rows: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """Solve for the known signs of some rows alone, and score all rows.
+
+    Parameters
+    ----------
+    machine : LabelMachine
+        For sign vectors of all rows.
+    rows : ndarray of shape (n_known,)
+        Rows with known signs.
+    signs : ndarray of shape (n_known,)
+        The signs, +1 or -1.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.solvers import KernelMachine, SignSet, supervised_scores
+    >>> either = SignSet(np.array([0]), np.array([1.0]), n_rows=2, least=0, most=1)
+    >>> machine = KernelMachine(np.array([[1.0, 0.5], [0.5, 1.0]]), either, np.ones(2), "hinge")
+    >>> supervised_scores(machine, np.array([0]), np.array([1.0])).tolist()
+    [1.0, 0.5]
+    """
+    matrix = np.outer(signs, signs) * machine.of_rows(rows)
+    matrix.flat[:: len(rows) + 1] += machine.ridge[rows]
+    coefficients = np.zeros((1, len(machine.ridge)))
+    coefficients[0, rows] = signs * solve_box_dual(matrix, machine.upper[rows]).x
+    return machine.scores(coefficients)[0]
 
 
 def box(costs: np.ndarray, loss: str) -> tuple[np.ndarray, np.ndarray]:
@@ -59,6 +97,8 @@ class KernelMachine:
     [1.0, 1.0]
     """
 
+    is_exact = True
+
     def __init__(
         self,
         kernel: np.ndarray,
@@ -74,7 +114,7 @@ class KernelMachine:
     def solve(
         self, labels: np.ndarray, weights: np.ndarray, dual: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Dual solution, squared norms of the functions of all label vectors, and whether it is exact."""
+        """Dual solution, squared norms of the functions of all label vectors, and whether it converged."""
         matrix = self.label_set.gram(self.kernel, labels, weights)
         matrix.flat[:: len(matrix) + 1] += self.ridge
         result = solve_box_dual(matrix, self.upper, start=dual, tol=self.tol)
@@ -85,3 +125,7 @@ class KernelMachine:
     def scores(self, coefficients: np.ndarray) -> np.ndarray:
         """Scores of all rows by kernel expansions, one to a line."""
         return coefficients @ self.kernel
+
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Gram matrix of some rows."""
+        return self.kernel[np.ix_(rows, rows)]

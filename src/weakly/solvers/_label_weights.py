@@ -100,16 +100,16 @@ def weigh_labels(
     best: WeightedLabels | None = None
     power = _PAPER
     for _ in range(max_iter):
-        dual, norms, is_exact = machine.solve(labels, weights, dual)
+        dual, norms, is_solved = machine.solve(labels, weights, dual)
         loss_part = dual.sum() - machine.ridge @ dual**2 / 2
         mean_norm = weights @ norms
         point = WeightedLabels(weights, dual, norms, loss_part - mean_norm / 2, (norms.max() - mean_norm) / 2)
         if rule == "accelerated":
-            too_far = best is not None and _rose(best, point, is_exact)
+            too_far = best is not None and _rose(best, point, machine.is_exact)
             power = max(_PAPER, _SHRINK * power) if too_far else _GROW * power
-            point = best if best is not None and too_far and is_exact else point
+            point = best if best is not None and too_far and machine.is_exact else point
         best = point
-        if is_exact and point.gap <= tol * abs(point.objective):
+        if is_solved and point.gap <= tol * abs(point.objective):
             break
         dual = point.dual
         weights = np.maximum(point.weights * (point.norms / point.norms.max()) ** power, _LEAST)
@@ -118,7 +118,7 @@ def weigh_labels(
 
 
 def _rose(before: WeightedLabels, now: WeightedLabels, is_exact: bool) -> bool:
-    """Whether weights went too far; of inexact points only the gaps can be compared."""
+    """Whether weights went too far. Objectives of inexact points fall short of theirs: compare the gaps."""
     if is_exact:
         return now.objective > before.objective + _ROUNDING * abs(before.objective)
     return now.gap > before.gap

@@ -2,7 +2,8 @@
 
 ``rows`` is (data, indices, indptr) of a CSR matrix. With ``m`` the mean row, or 0, scores are
 ``f_i = (v - s m)'(x_i - m)``: ``v`` and ``s`` are kept apart, and with ``offset = v'm``, ``along_i = x_i'm``
-and ``mean_norm = m'm`` a coordinate costs the non-zeros of its row and nothing more.
+and ``mean_norm = m'm`` a coordinate costs the non-zeros of its row and nothing more. Passes return
+the largest derivative that a coordinate could follow, and what the dual objective gained.
 """
 
 import numba
@@ -32,7 +33,7 @@ def grouped_pass(rows, centre, groups, mixing, V, shifts, offsets, U, sums, prob
     along, mean_norm = centre
     members, pointers, n_active = groups
     signs, upper, ridge, curvature = problem
-    violation = 0.0
+    violation = gain = 0.0
     for g in range(len(n_active)):
         v, s, offset = V[g], shifts[g], offsets[g]
         before = v.copy()
@@ -54,14 +55,16 @@ def grouped_pass(rows, centre, groups, mixing, V, shifts, offsets, U, sums, prob
                 continue
             violation = max(violation, abs(slope))
             moved = min(max(a[i] + slope / curvature[i], 0.0), upper[i])
-            change = (moved - a[i]) * signs[i]
+            step = moved - a[i]
+            gain += step * (slope - curvature[i] * step / 2)
+            change = step * signs[i]
             a[i] = moved
             s += change
             offset += change * along[i]
             for e in range(indptr[i], indptr[i + 1]):
                 v[indices[e]] += change * data[e]
         _spread(g, before, s, offset, mixing, V, shifts, offsets, U, sums)
-    return violation, state
+    return violation, gain, state
 
 
 @numba.njit(cache=True)
@@ -88,7 +91,7 @@ def interleaved_pass(
     upper, ridge, curvature = problem
     n_labels = len(weights)
     change = np.empty(n_labels)
-    violation = 0.0
+    violation = gain = 0.0
     state = shuffle(active[:n_active], state)
     k = 0
     while k < n_active:
@@ -111,8 +114,10 @@ def interleaved_pass(
             continue
         violation = max(violation, abs(slope))
         moved = min(max(a[i] + slope / curvature[i], 0.0), upper[i])
+        step = moved - a[i]
+        gain += step * (slope - curvature[i] * step / 2)
         for t in range(n_labels):
-            change[t] = (moved - a[i]) * signs[i, t]
+            change[t] = step * signs[i, t]
             shifts[t] += change[t]
             offsets[t] += change[t] * along[i]
         a[i] = moved
@@ -120,4 +125,4 @@ def interleaved_pass(
             column = W[indices[e]]
             for t in range(n_labels):
                 column[t] += change[t] * data[e]
-    return violation, n_active, state
+    return violation, gain, n_active, state

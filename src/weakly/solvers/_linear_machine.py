@@ -32,8 +32,8 @@ class LinearMachine:
         The loss.
     center : bool, default=True
         Whether to take the mean row from all rows.
-    tol : float, default=1e-3
-        Of the dual, in units of the margin.
+    tol : float, default=1e-4
+        Gain of the dual objective in a pass over all rows, relative to it, that ends the passes.
 
     Examples
     --------
@@ -46,6 +46,8 @@ class LinearMachine:
     [0.25, 0.25]
     """
 
+    is_exact = False
+
     def __init__(
         self,
         X: sp.csr_array,
@@ -54,7 +56,7 @@ class LinearMachine:
         loss: str = "squared_hinge",
         *,
         center: bool = True,
-        tol: float = 1e-3,
+        tol: float = 1e-4,
     ) -> None:
         self.label_set, self.tol = label_set, tol
         self.upper, self.ridge = box(costs, loss)
@@ -71,21 +73,29 @@ class LinearMachine:
     def solve(
         self, labels: np.ndarray, weights: np.ndarray, dual: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """One pass: dual point, squared norms of the functions of all labels, and whether it is exact."""
+        """One pass: dual point, squared norms of the functions of all labels, and whether it was the last."""
         state = self._state
         if state is None or state.labels is not labels or state.dual is not dual:
             state = self._state = self._prepare(labels, dual)
-        violation = state.pass_over(self, weights)
-        is_exact = violation <= self.tol and state.all_active
-        state.limit = violation if violation > self.tol else np.inf
-        if violation <= self.tol and not is_exact:
+        violation, gain = state.pass_over(self, weights)
+        norms = state.norms(self)
+        value = state.dual.sum() - (weights @ norms + self.ridge @ state.dual**2) / 2
+        is_settled = gain <= self.tol * value
+        is_solved = is_settled and state.all_active
+        state.limit = np.inf if is_settled else violation
+        if is_settled:
             state.activate()
-        return state.dual, state.norms(self), is_exact
+        return state.dual, norms, is_solved
 
     def scores(self, coefficients: np.ndarray) -> np.ndarray:
         """Scores of all rows by expansions in rows, one to a line."""
         vectors = self.vectors(coefficients)
         return (self.X @ vectors.T - vectors @ self.mean).T
+
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Gram matrix of some rows."""
+        X, along = self.X[rows], self._along[rows]
+        return (X @ X.T).toarray() - along - along[:, None] + self._mean_norm
 
     def vectors(self, coefficients: np.ndarray) -> np.ndarray:
         """Coefficients of the columns for expansions in rows, one to a line."""
@@ -127,11 +137,11 @@ class _Grouped:
     def all_active(self) -> bool:
         return bool((self.n_active == np.diff(self.pointers)).all())
 
-    def pass_over(self, machine: LinearMachine, weights: np.ndarray) -> float:
+    def pass_over(self, machine: LinearMachine, weights: np.ndarray) -> tuple[float, float]:
         self.dual = self.dual.copy()
         mixing = (self.relative * weights) @ self.relative.T
         V, shifts = mixing @ self.U, mixing @ self.sums
-        violation, state = grouped_pass(
+        violation, gain, state = grouped_pass(
             machine._rows,
             (machine._along, machine._mean_norm),
             (self.members, self.pointers, self.n_active),
@@ -147,7 +157,7 @@ class _Grouped:
             machine._random,
         )
         machine._random = np.uint64(state)
-        return violation
+        return violation, gain
 
     def norms(self, machine: LinearMachine) -> np.ndarray:
         W = self.relative.T @ self.U - np.outer(self.relative.T @ self.sums, machine.mean)
@@ -173,9 +183,9 @@ class _Interleaved:
     def all_active(self) -> bool:
         return self.n_active == len(self.active)
 
-    def pass_over(self, machine: LinearMachine, weights: np.ndarray) -> float:
+    def pass_over(self, machine: LinearMachine, weights: np.ndarray) -> tuple[float, float]:
         self.dual = self.dual.copy()
-        violation, self.n_active, state = interleaved_pass(
+        violation, gain, self.n_active, state = interleaved_pass(
             machine._rows,
             (machine._along, machine._mean_norm),
             self.active,
@@ -191,7 +201,7 @@ class _Interleaved:
             machine._random,
         )
         machine._random = np.uint64(state)
-        return violation
+        return violation, gain
 
     def norms(self, machine: LinearMachine) -> np.ndarray:
         W = self.W - np.outer(machine.mean, self.sums)

@@ -1,0 +1,112 @@
+"""Convex weakly labelled support vector machines on benchmarks with published splits (Li et al., 2013)."""
+
+from weakly.papers._model import Paper, Table
+from weakly.papers._protocols import default_params, published_split_error
+
+WELL = "weakly.WellSVC"
+
+
+def _well(**changed):
+    return {"estimator": WELL, "params": default_params(WELL, **changed)}
+
+
+SETTINGS = {
+    "WellSVM, C_unlabeled 0.01": _well(C_unlabeled=0.01),
+    "WellSVM, C_unlabeled 1": _well(C_unlabeled=1.0),
+}
+METHODS = {
+    "WellSVM": _well(),
+    "WellSVM, linear": _well(kernel="linear"),
+    "LapSVM": {
+        "estimator": "weakly.LaplacianSVC",
+        "params": default_params("weakly.LaplacianSVC", warm_start=True),
+    },
+    "SVM": {
+        "estimator": "sklearn.svm.SVC",
+        "params": {"C": 10.0, "kernel": "rbf", "gamma": "scale"},
+        "supervised": True,
+    },
+    "majority of the labels": {
+        "estimator": "sklearn.dummy.DummyClassifier",
+        "params": {"strategy": "most_frequent"},
+        "supervised": True,
+    },
+}
+
+BOOK = ("ssl_g241c", "ssl_g241d", "ssl_digit1", "ssl_usps", "ssl_coil", "ssl_bci", "ssl_text")
+PUBLISHED_BOOK = {
+    "SVM": (47.32, 46.66, 30.60, 20.03, 68.36, 49.85, 45.37),
+    "TSVM": (24.71, 50.08, 17.77, 25.20, 67.50, 49.15, 40.37),
+    "WellSVM": (37.37, 43.33, 16.94, 22.74, 70.73, 48.50, 33.70),
+}
+OTHERS = ("g50c", "text1", "uspst")
+PUBLISHED_OTHERS = {
+    "SVM": (8.2, 14.8, 20.7),
+    "TSVM": (8.4, 8.1, 14.5),
+    "WellSVM": (7.6, 8.7, 14.3),
+}
+
+DIFFERS = (
+    "The paper chooses the kernel, its width and the cost of unlabelled rows by cross-validation on the "
+    "labels; here one setting serves all sets, the estimators' defaults: rows as they come, an RBF kernel"
+    " whose width is the root of the mean squared distance, C = 1, and unlabelled rows that cost less the"
+    " more they are. That rule was picked on other draws of labels of these sets (but for COIL), on "
+    "generated text, and after a look at two of these columns (Digit1 and g50c, with fixed costs of 0.05,"
+    " 0.07 and 0.1). The rows after it show other settings: the best of a column is what oracle "
+    "parameters would reach among them. Errors are over the unlabelled rows of the published splits. "
+    "Shares of the classes come from the labels, which hurts on USPS, where one class has a fifth of the "
+    "rows and ten labels do not say so. LapSVM and the SVM have fixed settings too; the published numbers"
+    " of SVM and TSVM are those the paper quotes. No TSVM is measured yet, and two moons and COIL-20 of "
+    "table 7 have no published splits at hand."
+)
+
+
+def _table(key, caption, columns, methods, n_labels, n_splits, published, targets):
+    return Table(
+        key=key,
+        caption=caption,
+        rows=(*methods, *(row for row in published if row not in methods)),
+        columns=columns,
+        evaluate=published_split_error,
+        settings={row: {"n_labels": n_labels, **method} for row, method in methods.items()},
+        published={
+            (row, column): value
+            for row, values in published.items()
+            for column, value in zip(columns, values, strict=True)
+        },
+        targets={("WellSVM", column): value for column, value in targets.items()},
+        rivals=("SVM", "majority of the labels"),
+        datasets=columns,
+        column_title="data set",
+        repeats=n_splits,
+        differs=DIFFERS,
+    )
+
+
+PAPER = Paper(
+    key="wellsvm",
+    title="Convex and Scalable Weakly Labeled SVMs",
+    reference="Y.-F. Li, I. W. Tsang, J. T. Kwok and Z.-H. Zhou, JMLR 14, 2013",
+    tables=(
+        _table(
+            "table6",
+            "Benchmarks of the book on semi-supervised learning, 10 labels",
+            BOOK,
+            METHODS | SETTINGS,
+            10,
+            12,
+            PUBLISHED_BOOK,
+            {"ssl_g241c": 25.0, "ssl_digit1": 17.0, "ssl_text": 33.0},
+        ),
+        _table(
+            "table7",
+            "Other sets with published splits, 50 labels",
+            OTHERS,
+            METHODS,
+            50,
+            10,
+            PUBLISHED_OTHERS,
+            {"g50c": 6.5, "text1": 8.7, "uspst": 20.0},
+        ),
+    ),
+)

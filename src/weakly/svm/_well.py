@@ -1,0 +1,330 @@
+"""Support vector machine with unlabelled rows, as a convex mixture of labelings."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from weakly._calibration import prior_temperature, probabilities
+from weakly._compat import Interval, StrOptions, check_sample_weight
+from weakly._estimator import KernelEstimator, ScoredClassifier, check_shares
+from weakly._labels import encode_labels
+from weakly._memory import dense_bytes, fits, require_fit
+from weakly._progress import Progress
+from weakly.kernels import resolve_kernel
+from weakly.solvers import (
+    KernelMachine,
+    LinearMachine,
+    SignSet,
+    solve_cutting_plane,
+    supervised_scores,
+)
+from weakly.spaces import FeatureSpace, KernelSpace, build_space
+
+_SMALLER = "set approximation='nystroem'"
+
+
+class WellSVC(ScoredClassifier, KernelEstimator):
+    """Support vector machine whose unlabelled rows get the labels that leave the widest margin.
+
+    Over all ways to label the unlabelled rows with given class shares, and over mixtures of such labelings,
+    it minimises ::
+
+        ||f||^2 / 2  +  C sum_labelled loss(y_i f_i)  +  C_unlabeled sum_unlabelled loss(y_i f_i)
+
+    Mixtures make the problem convex. Labelings join one at a time, each one that the present solution shows
+    to be better than those before it. More than two classes are learned one against the rest.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the loss of a labelled row.
+    C_unlabeled : float or "auto", default="auto"
+        Cost of the loss of an unlabelled row. "auto" is ``C sqrt(n_labeled / n_unlabeled) / 2``, at most
+        ``C``: the more rows there are, the less each should count, or they overrule the labels.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        ``max(1 - y f, 0)^2 / 2`` or ``max(1 - y f, 0)``.
+    balance : "labeled", array-like of shape (n_classes,), float or None, default="labeled"
+        Shares of the classes among the unlabelled rows, in sorted order; a number is the share of the second
+        of two. "labeled" takes the shares among the labels. ``None`` leaves them free, which ends with one
+        class for nearly all rows unless labels are many.
+    center : bool, default=True
+        Take the mean from the rows, or from their images in the space of the kernel. The scores have no other
+        offset.
+    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
+        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" there is no
+        Gram matrix: passes over the non-zero entries do all the work. For very many rows of text
+        ``loss="hinge"`` with ``oracle="step"`` is the fastest.
+    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
+        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
+        the median distance between rows, "mean-distance" to the root of the mean squared distance;
+        "scale" is ``1 / (n_features * X.var())``.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly".
+    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
+        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
+    n_components : int, default=1000
+        Features of an approximation.
+    oracle : {"ascent", "step", "restarts"}, default="ascent"
+        How a better labeling is looked for: by steps as long as they gain, by one step, or by steps from
+        several starts, which comes nearest to the optimum.
+    max_labels : int, default=20
+        Most labelings in the mixture of a class.
+    tol : float, default=1e-3
+        Relative gain of the objective at which no further labeling joins.
+    unlabeled : "auto", None or a label, default="auto"
+        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
+        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
+        a class.
+    verbose : int, default=0
+        1 shows stages and labelings.
+    random_state : int, RandomState or None, default=None
+        Draws landmarks and frequencies.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    class_prior_ : ndarray of shape (n_classes,) or None
+        Shares that unlabelled rows were given.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted labels of all training rows.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Class probabilities of all training rows.
+    predicted_shares_ : ndarray of shape (n_classes,)
+        Shares of the classes in ``transduction_``. Labelings have the shares asked for, the mixture need not:
+        where the two differ much, the data do not fit the shares.
+    temperature_ : float
+        Factor between decisions and the logits of the probabilities.
+    n_features_in_ : int
+        Columns of ``X``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when ``X`` has them.
+    C_unlabeled_ : float
+        Cost of the loss of an unlabelled row.
+    kernel_ : Kernel
+        Kernel with its parameters as numbers.
+    results_ : list of SolverResult
+        What the solver reports, for the second of two classes, or for every class: the objective after each
+        labeling, the labelings with their weights, and why it stopped.
+    n_iter_ : int
+        Labelings tried, the most of any class.
+
+    See Also
+    --------
+    LaplacianSVC : Support vector machine whose scores vary slowly along a graph.
+
+    Notes
+    -----
+    Algorithm 2 of [wellsvm]_. Departures: rows are centred, the weights of labelings are found by accelerated
+    steps, and a search goes on from the labeling it found (``oracle="step"`` does not).
+
+    References
+    ----------
+    .. [wellsvm] Y.-F. Li, I. W. Tsang, J. T. Kwok, Z.-H. Zhou, "Convex and scalable weakly labeled SVMs",
+       Journal of Machine Learning Research 14, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_blobs
+    >>> from weakly import WellSVC
+    >>> X, y = make_blobs(200, centers=[[-2, 0], [2, 0]], random_state=0)
+    >>> partial = np.full(200, -1)
+    >>> partial[:6] = y[:6]
+    >>> bool(np.mean(WellSVC(balance=0.5).fit(X, partial).transduction_ == y) > 0.95)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **KernelEstimator._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "C_unlabeled": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "loss": [StrOptions({"squared_hinge", "hinge"})],
+        "balance": [StrOptions({"labeled"}), Interval(Real, 0, 1, closed="neither"), "array-like", None],
+        "center": ["boolean"],
+        "oracle": [StrOptions({"ascent", "step", "restarts"})],
+        "max_labels": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        C_unlabeled="auto",
+        loss="squared_hinge",
+        balance="labeled",
+        center=True,
+        kernel="rbf",
+        gamma="mean-distance",
+        degree=3,
+        coef0=1.0,
+        approximation="auto",
+        n_components=1000,
+        oracle="ascent",
+        max_labels=20,
+        tol=1e-3,
+        unlabeled="auto",
+        verbose=0,
+        random_state=None,
+    ):
+        self.C = C
+        self.C_unlabeled = C_unlabeled
+        self.loss = loss
+        self.balance = balance
+        self.center = center
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.approximation = approximation
+        self.n_components = n_components
+        self.oracle = oracle
+        self.max_labels = max_labels
+        self.tol = tol
+        self.unlabeled = unlabeled
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit on labelled and unlabelled rows together.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or their Gram matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Labels, with the marker of ``unlabeled`` where unknown.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factor of the cost of each labelled row; 0 makes a row unlabelled.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X = self._check_rows(X, y)
+        weights = check_sample_weight(sample_weight, X)
+        labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
+        self.class_prior_ = self._shares(labels)
+        progress = Progress(type(self).__name__, self.verbose)
+        with progress.stage("space"):
+            self.kernel_ = resolve_kernel(
+                self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+            )
+            space = self._space(X)
+        self.C_unlabeled_ = self._cost_of_unlabeled(labels)
+        costs = np.full(X.shape[0], self.C_unlabeled_)
+        costs[labels.labeled] = self.C * weights[labels.labeled]
+        self.classes_ = labels.classes
+        with progress.stage("labelings"):
+            machine = self._machine(space, costs)
+            columns = [
+                self._solve(machine, signs, n_positive, labels.labeled, progress.count)
+                for signs, n_positive in zip(labels.targets().T, self._counts(labels), strict=True)
+            ]
+        self._publish(space, machine, columns, X.dtype)
+        return self
+
+    def _space(self, X):
+        approximation = self.approximation
+        if self.kernel == "linear" and approximation in ("auto", None):
+            return FeatureSpace(X)
+        # Beside the kernel there is the one that labelings make of it, and one on the way to that.
+        too_large = not fits(dense_bytes(X.shape[0], X.shape[0], copies=3))
+        if approximation == "auto" and self.kernel != "precomputed" and too_large:
+            approximation = "nystroem"
+        return build_space(
+            X,
+            self.kernel_,
+            approximation=approximation,
+            n_components=self.n_components,
+            random_state=self.random_state,
+        )
+
+    def _cost_of_unlabeled(self, labels):
+        if not isinstance(self.C_unlabeled, str):
+            return float(self.C_unlabeled)
+        n_labeled, n_unlabeled = len(labels.labeled), len(labels.codes) - len(labels.labeled)
+        return self.C * min(1.0, np.sqrt(n_labeled / max(n_unlabeled, 1)) / 2)
+
+    def _shares(self, labels):
+        if self.balance is None:
+            return None
+        if isinstance(self.balance, str):
+            return labels.frequencies
+        if np.ndim(self.balance) == 0 and labels.n_classes == 2:
+            return np.array([1 - self.balance, self.balance])
+        return check_shares(
+            self.balance, labels.n_classes, "balance must be 'labeled', None, the share of the second of two"
+        )
+
+    def _counts(self, labels):
+        """Fewest and most positive rows among the unlabelled, of each problem."""
+        n_unlabeled = len(labels.codes) - len(labels.labeled)
+        n_columns = 1 if labels.n_classes == 2 else labels.n_classes
+        if self.class_prior_ is None:
+            return [(0, n_unlabeled)] * n_columns
+        bounds = np.round(np.cumsum(self.class_prior_) * n_unlabeled).astype(int)
+        counts = np.diff(bounds, prepend=0)  # together they are all rows
+        return [(count, count) for count in counts[-n_columns:]]
+
+    def _machine(self, space, costs):
+        everything = SignSet(np.zeros(0, dtype=int), np.zeros(0), len(costs), 0, len(costs))
+        if isinstance(space, KernelSpace):
+            n_bytes = dense_bytes(len(costs), len(costs), copies=3)
+            require_fit(n_bytes, f"labelings with an exact kernel on {len(costs)} rows", _SMALLER)
+            gram = space.gram
+            if self.center:
+                means = gram.mean(axis=0)
+                gram = gram - means - means[:, None] + means.mean()
+            return KernelMachine(gram, everything, costs, self.loss, tol=0.1 * self.tol)
+        return LinearMachine(
+            sp.csr_array(space.features), everything, costs, self.loss, center=self.center, tol=0.1 * self.tol
+        )
+
+    def _solve(self, machine, signs, n_positive, labeled, callback):
+        """Labelings of one class against the rest, from that of a machine without unlabelled rows."""
+        machine.label_set = SignSet(labeled, signs, len(machine.ridge), *n_positive)
+        scores = supervised_scores(machine, labeled, signs)
+        return solve_cutting_plane(
+            machine,
+            machine.label_set.best(np.ones(len(scores)), scores),
+            oracle=self.oracle,
+            tol=self.tol,
+            max_labels=self.max_labels,
+            callback=callback,
+        )
+
+    def _publish(self, space, machine, results, dtype):
+        if any(result.status == "max_iter" for result in results) and self.max_labels > 1:
+            warnings.warn(
+                f"{type(self).__name__} stopped at {self.max_labels} labelings while better ones were found: "
+                "raise max_labels or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.results_ = results
+        self.n_iter_ = max(result.n_iter for result in results)
+        mixed = np.vstack([result.label_weights @ (result.x * result.labels) for result in results])
+        if isinstance(space, KernelSpace):
+            theta = (mixed - mixed.mean(axis=1, keepdims=True) if self.center else mixed).T
+            self._offset = -(space.gram @ theta).mean(axis=0) if self.center else np.zeros(len(results))
+        else:
+            theta = machine.vectors(mixed).T
+            self._offset = -machine.mean @ theta
+        self._function = space.function(theta.astype(space.dtype))
+        self.temperature_ = prior_temperature(len(self.classes_))
+        decisions = machine.scores(mixed).T.astype(dtype)
+        self.transduction_ = self._labels_of(decisions)
+        self.label_distributions_ = probabilities(decisions, self.temperature_)
+        codes = np.searchsorted(self.classes_, self.transduction_)
+        self.predicted_shares_ = np.bincount(codes, minlength=len(self.classes_)) / len(codes)
+
+    def _decisions(self, X):
+        scores = self._score(X)
+        return scores + self._offset.astype(scores.dtype)

@@ -1,0 +1,36 @@
+"""scikit-learn's own checks on every estimator, in several settings."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from weakly import WellSVC
+
+KEEPS_ROWS = (
+    "a row of weight 0 loses its label but stays among the unlabelled, unlike a row that is taken out"
+)
+MINUS_ONE = "-1 means unlabelled, so the labels {-1, 1} hold one class; unlabeled=None passes"
+
+SETTINGS = [
+    WellSVC(),
+    WellSVC(unlabeled=None),
+    WellSVC(loss="hinge", oracle="restarts"),
+    WellSVC(kernel="linear"),
+    WellSVC(kernel="linear", loss="hinge", center=False, oracle="step"),
+    WellSVC(approximation="nystroem", n_components=20, random_state=0),
+]
+
+
+def expected_failures(estimator):
+    failures = {
+        "check_sample_weight_equivalence_on_dense_data": KEEPS_ROWS,
+        "check_sample_weight_equivalence_on_sparse_data": KEEPS_ROWS,
+    }
+    if estimator.unlabeled == "auto":
+        failures["check_classifiers_classes"] = MINUS_ONE
+    return failures
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(SETTINGS, expected_failed_checks=expected_failures, xfail_strict=True)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
