@@ -218,8 +218,8 @@ TOTAL_VARIATION = [
     ),
     Claim(
         name="tv-large",
-        statement="total variation fit once the neighbours are known, both starts, against the approximate "
-        "search for them; MNIST, 70,000 rows",
+        statement="total variation fit once the neighbours are known, 10 labels per class, against the "
+        "approximate search for them; MNIST, 70,000 rows",
         dataset="mnist",
         rows=mnist,
         ours=partial(fit_after_search, None),
@@ -243,7 +243,7 @@ TOTAL_VARIATION = [
 
 
 def text(n_rows: int, n_features: int, words: float) -> tuple[Any, np.ndarray]:
-    """Documents of two topics, as tf-idf; a fifth more than asked for, to test on."""
+    """Documents of two topics, as tf-idf; a quarter more than asked for, to test on."""
     bunch = make_sparse_text(
         n_rows + n_rows // 4,
         n_features,

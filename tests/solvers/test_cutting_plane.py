@@ -255,5 +255,7 @@ def test_many_patterns_go_side_by_side():
     _, rows, labels = sparse_problem("hinge", center=True)
     assert isinstance(rows._prepare(labels[:1], np.zeros(60)), linear._Grouped)
     assert isinstance(rows._prepare(labels, np.zeros(60)), linear._Interleaved)
+    many = np.repeat(labels, 20, axis=0)  # 80 bits would not fit an integer
+    assert isinstance(rows._prepare(many, np.zeros(60)), linear._Interleaved)
     few = np.vstack([labels[0], labels[0]])
     assert isinstance(rows._prepare(few, np.zeros(60)), linear._Grouped)

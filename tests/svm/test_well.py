@@ -84,6 +84,19 @@ def test_every_container():
     assert set(narrow.transduction_) == {0.0, 1.0}
 
 
+@pytest.mark.parametrize("as_type", [np.asarray, sp.csr_array])
+def test_float32_stays_float32_and_near(as_type):
+    X, _, partial = two_blobs(distance=5.0)
+    wide = WellSVC(kernel="linear").fit(as_type(X), partial)
+    narrow = WellSVC(kernel="linear").fit(as_type(X.astype(np.float32)), partial)
+    scores = narrow.decision_function(as_type(X.astype(np.float32)))
+    assert scores.dtype == narrow.label_distributions_.dtype == np.float32
+    np.testing.assert_array_equal(narrow.transduction_, wide.transduction_)
+    gram = X @ X.T
+    given = WellSVC(kernel="precomputed").fit(gram.astype(np.float32), partial)
+    np.testing.assert_array_equal(given.transduction_, wide.transduction_)
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_several_classes_and_given_shares(kernel):
     X, y = make_blobs([60, 30, 30], centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
@@ -126,9 +139,16 @@ def test_shares_decide_how_many_rows_a_labeling_gives_a_class(loss):
         for labeling in model.results_[0].labels:
             assert (labeling[partial < 0] > 0).sum() == round(expected * n_unlabeled)
             np.testing.assert_array_equal(labeling[partial >= 0] > 0, partial[partial >= 0] == 1)
-    free = WellSVC(balance=None, loss=loss).fit(X, partial)
-    assert free.class_prior_ is None
-    assert len({(labeling > 0).sum() for labeling in free.results_[0].labels}) >= 1
+
+
+def test_without_shares_the_first_labeling_is_that_of_a_supervised_machine():
+    X, _, partial = two_blobs(share=0.25)
+    labeled = partial >= 0
+    model = WellSVC(kernel="linear", center=False, balance=None, max_labels=1).fit(X, partial)
+    alone = LinearSVC(C=0.5, fit_intercept=False, dual=True, tol=1e-9, max_iter=10**6)
+    scores = alone.fit(X[labeled], partial[labeled]).decision_function(X[~labeled])
+    assert model.class_prior_ is None
+    np.testing.assert_array_equal(model.results_[0].labels[0][~labeled] > 0, scores > 0)
 
 
 def test_errors_say_what_to_do():

@@ -72,7 +72,7 @@ def solve_cutting_plane(
     """
     if oracle not in ORACLES:
         raise ValueError(f"oracle is {oracle!r}: use one of {', '.join(ORACLES)}.")
-    labels, weights, dual = start[None].astype(start.dtype), np.ones(1), np.zeros(len(machine.ridge))
+    labels, weights, dual = start[None], np.ones(1), np.zeros(len(machine.ridge))
     history: list[tuple[float, float]] = []
     status, slack = None, 0.0
     while status is None:
@@ -126,11 +126,10 @@ def find_violated(
     ([wellsvm] Eq. (16) and Prop. 4): steps climb, and end in a local maximum.
     """
     dual, label_set = found.dual, machine.label_set
-    scores = machine.scores(label_set.coefficients(dual, labels[found.norms.argmax()][None]))[0]
-    starts = [scores]
+    known = labels if oracle == "restarts" else labels[[found.norms.argmax()]]
+    starts = list(machine.scores(label_set.coefficients(dual, known)))
     if oracle == "restarts":
-        starts += list(machine.scores(label_set.coefficients(dual, labels)))
-        others = list(np.random.default_rng(0).normal(size=(_N_RANDOM, len(scores))))
+        others = list(np.random.default_rng(0).normal(size=(_N_RANDOM, len(starts[0]))))
         others.append(_leading(machine, dual, others[-1]))
         starts += others + [-scores for scores in others]
     n_steps = 1 if oracle == "step" else _MOST_STEPS

@@ -12,6 +12,7 @@ from weakly.solvers._label_machine import box
 from weakly.solvers._label_sets import SignSet
 from weakly.solvers._linear_kernels import grouped_pass, interleaved_pass
 
+_MOST_BITS = 60  # label vectors whose pattern still fits an integer
 _FLAT = 1e-12  # stands for the curvature of a row that is 0 where the loss has none either
 
 
@@ -102,6 +103,8 @@ class LinearMachine:
         return (self.X.T @ coefficients.T).T - np.outer(coefficients.sum(axis=1), self.mean)
 
     def _prepare(self, labels: np.ndarray, dual: np.ndarray) -> _Grouped | _Interleaved:
+        if len(labels) > _MOST_BITS:
+            return _Interleaved(self, labels, dual.copy())
         n_groups = len(np.unique(_patterns(labels)))
         n_mixed = n_groups**2 * self.X.shape[1]
         kind = _Grouped if n_mixed <= (len(labels) - 1) * self.X.nnz or len(labels) == 1 else _Interleaved

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from weakly._calibration import prior_temperature, probabilities
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly._estimator import KernelEstimator, ScoredClassifier, check_shares
+from weakly._estimator import KernelEstimator, ScoredClassifier, check_shares, class_codes
 from weakly._labels import encode_labels
 from weakly._memory import dense_bytes, fits, require_fit
 from weakly._progress import Progress
@@ -322,7 +322,7 @@ class WellSVC(ScoredClassifier, KernelEstimator):
         decisions = machine.scores(mixed).T.astype(dtype)
         self.transduction_ = self._labels_of(decisions)
         self.label_distributions_ = probabilities(decisions, self.temperature_)
-        codes = np.searchsorted(self.classes_, self.transduction_)
+        codes = class_codes(decisions)
         self.predicted_shares_ = np.bincount(codes, minlength=len(self.classes_)) / len(codes)
 
     def _decisions(self, X):

@@ -55,9 +55,8 @@ DIFFERS = (
     " 0.07 and 0.1). The rows after it show other settings: the best of a column is what oracle "
     "parameters would reach among them. Errors are over the unlabelled rows of the published splits. "
     "Shares of the classes come from the labels. On USPS, where one class has a fifth of the rows, "
-    "labelings keep to that but the sign of the scores gives it 44 %: there is no offset beside the "
-    "centring. Checked after these results: true shares 35.5, a cut at the share of the labels 29.8, "
-    "without centring 20.6, which is about what the majority class has. LapSVM and the SVM have fixed "
+    "labelings keep to that but the sign of the scores gives it about twice as many rows: there is no "
+    "offset beside the centring. Knowing the true shares hardly helps. LapSVM and the SVM have fixed "
     "settings too; the published numbers of SVM and TSVM are those the paper quotes. No TSVM is measured "
     "yet, and two moons and COIL-20 of table 7 have no published splits at hand."
 )
