@@ -21,13 +21,15 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # What each part may import of the others. Roles inside, topics outside: arrows point inwards only.
 BASE = {"_compat", "_memory", "_labels", "_progress", "_calibration", "_estimator"}
 ROLES = {"kernels", "graphs", "losses", "regularizers", "spaces"}
+TOPICS = ("manifold", "svm", "multi_instance", "cluster")
 ALLOWED = {
     **{name: {"_compat", "_memory", "kernels"} for name in ROLES},
     "regularizers": {"graphs"},
     **{name: {"_compat"} for name in BASE},
     "_estimator": {"_calibration", "_compat"},
+    "_mixture": ROLES | BASE | {"solvers"},
     "solvers": ROLES,
-    **{topic: ROLES | BASE | {"solvers"} for topic in ("manifold", "svm")},
+    **{topic: ROLES | BASE | {"solvers", "_mixture"} for topic in TOPICS},
     "model_selection": {"_labels"},
     "datasets": {"_labels", "model_selection"},
     "plotting": {"_labels"},

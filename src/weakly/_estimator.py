@@ -42,11 +42,17 @@ class KernelEstimator(BaseEstimator):
 
     def _check_rows(self, X, y):
         """Stage 1 of fit: parameters and rows, before any work."""
-        check_params(self)
         if y is None:
+            check_params(self)
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        X = validate_data(self, X, ensure_min_samples=2, order="C", **_ROWS)
+        X = self._check_features(X)
         check_consistent_length(X, y)
+        return X
+
+    def _check_features(self, X):
+        """The same where there are no labels."""
+        check_params(self)
+        X = validate_data(self, X, ensure_min_samples=2, order="C", **_ROWS)
         return X.sorted_indices() if sp.issparse(X) and not X.has_sorted_indices else X
 
     def _score(self, X):
@@ -68,7 +74,7 @@ class ScoredClassifier(ClassifierMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows.
+            Rows, or their kernel with the training rows; bags as in ``fit``, of a classifier of bags.
 
         Returns
         -------
@@ -84,7 +90,7 @@ class ScoredClassifier(ClassifierMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows.
+            Rows, or their kernel with the training rows; bags as in ``fit``, of a classifier of bags.
 
         Returns
         -------
@@ -102,7 +108,7 @@ class ScoredClassifier(ClassifierMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows.
+            Rows, or their kernel with the training rows; bags as in ``fit``, of a classifier of bags.
 
         Returns
         -------

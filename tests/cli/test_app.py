@@ -40,12 +40,19 @@ def test_later_classifiers_appear_by_themselves(weakly, monkeypatch):
         More.
         """
 
+        def __init__(self, unlabeled="auto"):
+            self.unlabeled = unlabeled
+
     monkeypatch.setattr(package, "RMSBoostClassifier", RMSBoostClassifier, raising=False)
     monkeypatch.setattr(package, "__all__", [*package.__all__, "RMSBoostClassifier"])
     line = next(line for line in weakly("methods").stdout.splitlines() if "RMSBoost" in line)
     assert "rms-boost" in line
     assert "Boost with a margin." in line
     assert "More" not in line
+
+
+def test_classifiers_of_bags_are_no_methods_for_tables(weakly):
+    assert "MultiInstance" not in weakly("methods").stdout
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_tvsvm_separates_far_clusters(small_usps, row):
 
 
 def test_wellsvm_has_the_papers_numbers():
-    book, others = papers.load("wellsvm").tables
+    book, others = papers.load("wellsvm").select(["table6", "table7"])
     # totals of the printed tables, added up apart from this code
     assert [sum(table.published.values()) for table in (book, others)] == pytest.approx([856.28, 105.3])
     assert book.published["WellSVM", "ssl_text"] == 33.70
@@ -140,6 +140,8 @@ def test_wellsvm_has_the_papers_numbers():
     )
 
 
+# Of clusters this far apart, many mixtures of labelings are about as good: weights settle slowly.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_wellsvm_counts_errors_on_the_other_rows_of_a_split(tmp_path, monkeypatch):
     y = np.repeat([0, 1], 20)
     X = 50.0 * y[:, None] + np.random.default_rng(0).normal(size=(40, 3))
@@ -148,7 +150,7 @@ def test_wellsvm_counts_errors_on_the_other_rows_of_a_split(tmp_path, monkeypatc
     np.savez(tmp_path / "g50c.npz", X=X, y=y, classes=["a", "b"], labeled_50=splits)
     monkeypatch.setenv("WEAKLY_DATA", str(tmp_path))
     _protocols._bunch.cache_clear()
-    table = papers.load("wellsvm").tables[1]
+    (table,) = papers.load("wellsvm").select("table7")
     for row in ("WellSVM, linear", "SVM"):
         for split in (0, 1):
             assert table.evaluate(table.settings[row], "g50c", split) == pytest.approx(100 / 36)

@@ -132,3 +132,11 @@ def test_rivals_do_not_count_and_are_named_where_they_do_better(tmp_path):
 
 def test_the_scoreboard_without_results_says_so(tmp_path):
     assert "No results are stored." in report([make_paper()], tmp_path).read_text()
+
+
+def test_what_belongs_beside_an_entry_is_its_mean_over_the_seeds(tmp_path):
+    paper = make_paper({"beside": ("twice", "never stored")})
+    run(paper, repeats=3, results=tmp_path)
+    page = render(paper, paper.tables[0], tmp_path, plot=False)[0].read_text()
+    assert page.count("<br>twice 2.00") == 4  # seeds 0, 1, 2 in every measured entry
+    assert "never stored" not in page

@@ -32,7 +32,7 @@ def tiny(seed, loss, *, n_rows=8, n_known=2, margin=0, costs=(2.0, 0.7)):
     half = (n_rows - n_known) // 2
     label_set = SignSet(known, signs, n_rows, half - margin, half + margin)
     C = np.where(np.arange(n_rows) < n_known, costs[0], costs[1])
-    machine = KernelMachine(X @ X.T, label_set, C, loss, tol=1e-9)
+    machine = KernelMachine(X @ X.T, label_set, C, loss, tol=1e-6)
     return machine, all_signs(known, signs, n_rows, half - margin, half + margin)
 
 
@@ -141,7 +141,7 @@ def test_accelerated_weights_need_fewer_solves():
         solves = []
         counted = KernelMachine(machine.kernel, machine.label_set, 1 / machine.ridge, tol=1e-8)
         solve = counted.solve
-        counted.solve = lambda *args: solves.append(0) or solve(*args)
+        counted.solve = lambda *args, **how: solves.append(0) or solve(*args, **how)
         first = np.full(len(labels), 1 / len(labels))
         weigh_labels(counted, labels, first, np.zeros(12), rule=rule, tol=1e-3, max_iter=5000)
         return len(solves)
@@ -192,7 +192,7 @@ def test_why_it_stopped():
         solve_cutting_plane(machine, best, oracle="best")
 
 
-def sparse_problem(loss, center, seed=0, n_rows=60, n_features=12):
+def sparse_problem(loss, center, offset=0.0, seed=0, n_rows=60, n_features=12):
     """The same problem on sparse rows and on their Gram matrix, and some labelings."""
     rng = np.random.default_rng(seed)
     keep = (rng.random((n_rows, n_features)) < 0.3) & (np.arange(n_rows) != 3)[:, None]  # row 3 is empty
@@ -201,16 +201,19 @@ def sparse_problem(loss, center, seed=0, n_rows=60, n_features=12):
     known, signs = np.arange(10), np.where(np.arange(10) % 2, 1.0, -1.0)
     label_set = SignSet(known, signs, n_rows, 20, 30)
     costs = np.where(np.arange(n_rows) < 10, 2.0, rng.uniform(0.1, 0.5, size=n_rows))
-    gram = KernelMachine(dense @ dense.T, label_set, costs, loss, tol=1e-10)
+    constant = offset * (dense**2).sum(axis=1).mean()
+    gram = KernelMachine(dense @ dense.T + constant, label_set, costs, loss, tol=1e-10)
     labels = np.array([label_set.best(np.ones(n_rows), rng.normal(size=n_rows)) for _ in range(4)])
-    return gram, LinearMachine(X, label_set, costs, loss, center=center, tol=1e-13), labels
+    rows = LinearMachine(X, label_set, costs, loss, center=center, offset=offset, tol=1e-13)
+    return gram, rows, labels
 
 
 @pytest.mark.parametrize("kind", [linear._Grouped, linear._Interleaved])
+@pytest.mark.parametrize("offset", [0.0, 2.0])
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_linear_passes_solve_the_problem_of_the_gram_matrix(loss, center, kind, monkeypatch):
-    gram, rows, labels = sparse_problem(loss, center)
+def test_linear_passes_solve_the_problem_of_the_gram_matrix(loss, center, offset, kind, monkeypatch):
+    gram, rows, labels = sparse_problem(loss, center, offset)
     monkeypatch.setattr(rows, "_prepare", lambda labels, dual: kind(rows, labels, dual.copy()))
     weights = np.array([0.4, 0.3, 0.2, 0.1])
     exact, norms, _ = gram.solve(labels, weights, np.zeros(60))

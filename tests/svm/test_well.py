@@ -30,16 +30,40 @@ def two_blobs(n_rows=120, distance=3.0, n_labeled=6, n_features=5, seed=0, share
 
 
 @both_losses
-def test_all_rows_labelled_is_a_support_vector_machine(loss):
-    X, y, _ = two_blobs(distance=1.0)
-    model = WellSVC(0.7, kernel="linear", loss=loss, tol=1e-12).fit(X, y)
-    centred = X - X.mean(axis=0)
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("offset", [0.0, 0.5])
+def test_all_rows_labelled_is_a_support_vector_machine(loss, center, offset):
+    X, y, _ = two_blobs(distance=1.0, share=0.3)
+    X = X - 2.0  # far from 0, rows that are not centred would take very many passes
+    params = {"C": 0.7, "loss": loss, "center": center, "offset": offset}
+    model = WellSVC(**params, kernel="linear", tol=1e-11).fit(X, y)
+    rows = X - X.mean(axis=0) if center else X
     C = 0.35 if loss == "squared_hinge" else 0.7  # LIBLINEAR has no half
-    expected = LinearSVC(C=C, loss=loss, fit_intercept=False, dual=True, tol=1e-9, max_iter=10**6)
-    expected = expected.fit(centred, y).decision_function(centred)
+    # Its intercept is the weight of a column, penalised as ours.
+    column = np.sqrt(offset * (rows**2).sum(axis=1).mean())
+    expected = LinearSVC(
+        C=C,
+        loss=loss,
+        fit_intercept=offset > 0,
+        intercept_scaling=column or 1.0,
+        dual=True,
+        tol=1e-9,
+        max_iter=10**6,
+    )
+    expected = expected.fit(rows, y).decision_function(rows)
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-4)
-    gram = WellSVC(0.7, kernel="precomputed", loss=loss, tol=1e-8).fit(X @ X.T, y)
+    gram = WellSVC(**params, kernel="precomputed", tol=1e-8).fit(X @ X.T, y)
     np.testing.assert_allclose(gram.decision_function(X @ X.T), expected, atol=1e-4)
+
+
+def test_an_offset_brings_the_shares_to_those_of_the_labelings():
+    X, _, partial = two_blobs(n_rows=400, distance=2.0, n_labeled=20, share=0.15)
+    shares = {
+        offset: WellSVC(balance=0.15, offset=offset).fit(X, partial).predicted_shares_[1]
+        for offset in (0.0, 1.0)
+    }
+    assert shares[0.0] > 0.3
+    assert shares[1.0] == pytest.approx(0.15, abs=0.05)
 
 
 @pytest.mark.parametrize("center", [True, False])

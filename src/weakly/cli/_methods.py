@@ -14,7 +14,7 @@ DEFAULT_METHOD = "laplacian-rls"
 
 
 def methods():
-    """Return the public classifiers by command-line name, in the order of ``weakly.__all__``."""
+    """Return the public classifiers of rows by command-line name, in the order of ``weakly.__all__``."""
     # Modules are left aside by their lower case: some need an extra to import.
     public = (getattr(weakly, name) for name in weakly.__all__ if name[0].isupper())
     return {_command_name(thing): thing for thing in public if _is_classifier(thing)}
@@ -39,7 +39,13 @@ def summary_line(estimator_class):
 
 
 def _is_classifier(thing):
-    return inspect.isclass(thing) and issubclass(thing, ClassifierMixin) and issubclass(thing, BaseEstimator)
+    """Whether it labels rows of a table; classifiers of bags know no unlabelled rows."""
+    return (
+        inspect.isclass(thing)
+        and issubclass(thing, ClassifierMixin)
+        and issubclass(thing, BaseEstimator)
+        and "unlabeled" in inspect.signature(thing).parameters
+    )
 
 
 def _command_name(estimator_class):

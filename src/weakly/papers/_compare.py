@@ -122,6 +122,23 @@ class Comparison:
             and all(rival.beats(entry) for entry in ours)
         ]
 
+    def beside(self, row: str, column: str) -> dict[str, float]:
+        """Means over the seeds of what else the table shows of an entry.
+
+        Parameters
+        ----------
+        row, column : str
+            Place of the entry.
+
+        Returns
+        -------
+        dict of str to float
+            Only what was stored.
+        """
+        here = [record for record in self.records if (record["row"], record["column"]) == (row, column)]
+        found = {name: [record[name] for record in here if name in record] for name in self.table.beside}
+        return {name: float(np.mean(values)) for name, values in found.items() if values}
+
     @property
     def n_outdated(self) -> int:
         """Number of records measured with another version of the source than this one."""

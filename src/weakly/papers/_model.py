@@ -65,6 +65,11 @@ class Table:
         Seeds per cell in a full and in a quick run.
     rivals : tuple of str
         Rows measured here that are not methods of this project; the scoreboard does not count them.
+    baseline : str
+        Row that the other measured rows are held against over all columns, for tables whose columns are
+        data sets; none if empty.
+    beside : tuple of str
+        What else ``evaluate`` returns that belongs on the page; means over the seeds are shown.
     datasets : tuple of str
         What ``weakly.datasets.load`` must find for the table to be measured.
     differs : str
@@ -101,6 +106,8 @@ class Table:
     repeats: int = 10
     quick_repeats: int = 2
     rivals: tuple[str, ...] = ()
+    baseline: str = ""
+    beside: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     differs: str = ""
     version: int = 1
@@ -112,6 +119,8 @@ class Table:
                 raise ValueError(
                     f"{name} of table {self.key!r} name rows it does not have: {sorted(unknown)}."
                 )
+        if self.baseline and self.baseline not in self.settings:
+            raise ValueError(f"baseline {self.baseline!r} of table {self.key!r} is no row with settings.")
         for name in ("published", "targets"):
             for row, column in getattr(self, name):
                 if row not in self.rows or column not in self.columns:

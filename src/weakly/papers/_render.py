@@ -10,6 +10,7 @@ from weakly.papers._compare import Comparison, Entry, compare
 from weakly.papers._environment import circumstances
 from weakly.papers._model import Paper, Table
 from weakly.papers._plot import draw
+from weakly.papers._ranking import rank_rows
 from weakly.papers._run import RESULTS, result_path
 from weakly.papers._store import write_atomically
 
@@ -90,7 +91,13 @@ def _table_section(comparison: Comparison) -> str:
         [
             row,
             *(
-                "\n".join(entry_lines(comparison.entries[row, column], table.reference))
+                "\n".join(
+                    entry_lines(comparison.entries[row, column], table.reference)
+                    + [
+                        f"{name.replace('_', ' ')} {value:.2f}"
+                        for name, value in comparison.beside(row, column).items()
+                    ]
+                )
                 for column in table.columns
             ),
         ]
@@ -99,11 +106,38 @@ def _table_section(comparison: Comparison) -> str:
     parts = [
         f"{table.caption} ({table.unit}, by {table.column_title})",
         markdown_table([f"{table.column_title}:", *table.columns], rows),
+        _ranking(comparison),
         f"What differs: {table.differs}" if table.differs else "",
         _rivals_ahead(comparison),
         _provenance(comparison.records),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _ranking(comparison: Comparison) -> str:
+    """Write means and ranks over the columns, and who beats the baseline in how many."""
+    ranking = rank_rows(comparison)
+    if ranking is None:
+        return ""
+    table, n_columns = comparison.table, len(ranking.columns)
+    rows = (
+        [
+            standing.row,
+            f"{standing.mean:.2f}",
+            f"{standing.rank:.2f}",
+            "" if standing.row == table.baseline else f"{standing.wins}/{standing.ties}/{standing.losses}",
+        ]
+        for standing in ranking.standings
+    )
+    caption = (
+        f"Over the {n_columns} of {len(table.columns)} columns that all these rows have; wins, ties and "
+        f"losses against {table.baseline} by a paired t-test at 95 % over the draws of a column."
+    )
+    if ranking.friedman is not None:
+        statistic, p_value = ranking.friedman
+        caption += f" Friedman test of these rows: {statistic:.2f}, p = {p_value:.2g}."
+    header = ("method", "mean", "mean rank", "win/tie/loss")
+    return f"{markdown_table(header, rows)}\n\n{caption}"
 
 
 def _rivals_ahead(comparison: Comparison) -> str:

@@ -9,7 +9,7 @@ from weakly.solvers._hinge import solve_hinge
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import prox_hinge
 from weakly.solvers._label_machine import KernelMachine, LabelMachine, supervised_scores
-from weakly.solvers._label_sets import LabelSet, SignSet
+from weakly.solvers._label_sets import KeyInstances, LabelSet, SignSet
 from weakly.solvers._label_weights import WeightedLabels, weigh_labels
 from weakly.solvers._linear_machine import LinearMachine
 from weakly.solvers._poisson import solve_poisson
@@ -24,6 +24,7 @@ from weakly.solvers._tv_prox import Edges, prox_total_variation, prox_total_vari
 __all__ = [
     "Edges",
     "KernelMachine",
+    "KeyInstances",
     "LabelMachine",
     "LabelSet",
     "LinearMachine",

@@ -57,7 +57,8 @@ def solve_cutting_plane(
         ``x`` holds the dual point, ``labels`` the vectors and ``label_weights`` their weights. Histories have
         an entry per round: the objective, and as ``criterion`` how much better than the mixture the best
         vector known is, relative to the objective. The status is "converged" where the search found no
-        better vector, "stalled" where the last gained less than ``tol``, "max_iter" at ``max_labels``.
+        better vector, "stalled" where the last gained less than ``tol``, "max_iter" at ``max_labels``, or
+        where the weights of the vectors were not found in the passes allowed.
 
     Examples
     --------
@@ -99,6 +100,8 @@ def solve_cutting_plane(
             labels = np.vstack([labels, better])
             weights, dual = np.append((1 - share) * found.weights, share), found.dual
             slack = _SHARE_OF_GAIN * violation  # weights need be no better than what the next label gains
+    if status != "stopped" and not found.is_solved:
+        status = "max_iter"
     objectives, criteria = np.array(history).T
     return SolverResult(
         x=found.dual,

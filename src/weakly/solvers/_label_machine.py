@@ -16,7 +16,8 @@ class LabelMachine(Protocol):
     The problem is to maximise ``sum a - a'(sum_t mu_t S_t K S_t' + D)a / 2`` over ``0 <= a <= upper``, with
     ``D = 0`` for the hinge, and ``D = diag(1 / C)`` without bounds for the squared hinge. ``solve`` returns a
     dual point, the squared norms of the functions that it makes with each label vector, and whether it solves
-    the problem; where ``is_exact`` is false it may take several calls.
+    the problem; where ``is_exact`` is false it may take several calls, and does not look at rows that seem
+    settled again before ``confirm`` asks for it.
     """
 
     label_set: LabelSet
@@ -25,10 +26,11 @@ class LabelMachine(Protocol):
     is_exact: bool
 
     def solve(
-        self, labels: np.ndarray, weights: np.ndarray, dual: np.ndarray
+        self, labels: np.ndarray, weights: np.ndarray, dual: np.ndarray, *, confirm: bool = True
     ) -> tuple[np.ndarray, np.ndarray, bool]: ...
     def scores(self, coefficients: np.ndarray) -> np.ndarray: ...
     def of_rows(self, rows: np.ndarray) -> np.ndarray: ...
+    def function(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 def supervised_scores(machine: LabelMachine, rows: np.ndarray, signs: np.ndarray) -> np.ndarray:
@@ -84,6 +86,11 @@ class KernelMachine:
         Cost ``C`` of each loss.
     loss : {"squared_hinge", "hinge"}
         The loss.
+    center : bool, default=False
+        Whether to take the mean from the images of the rows.
+    offset : float, default=0.0
+        A constant added to the kernel, which makes a term of the function that is the same for all rows: in
+        units of the mean squared norm of images.
     tol : float, default=1e-4
         Of the dual, in units of the margin. A loose one makes objectives rise as labels get their weights.
 
@@ -106,13 +113,21 @@ class KernelMachine:
         costs: np.ndarray,
         loss: str = "squared_hinge",
         *,
+        center: bool = False,
+        offset: float = 0.0,
         tol: float = 1e-4,
     ) -> None:
-        self.kernel, self.label_set, self.tol = kernel, label_set, tol
+        self.label_set, self.tol = label_set, tol
         self.upper, self.ridge = box(costs, loss)
+        self._center, self._means = center, kernel.mean(axis=0)
+        if center:
+            kernel = kernel - self._means
+            kernel -= self._means[:, None] - self._means.mean()
+        self._constant = offset * float(kernel.diagonal().mean())
+        self.kernel = kernel + self._constant if offset else kernel
 
     def solve(
-        self, labels: np.ndarray, weights: np.ndarray, dual: np.ndarray
+        self, labels: np.ndarray, weights: np.ndarray, dual: np.ndarray, *, confirm: bool = True
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """Dual solution, squared norms of the functions of all label vectors, and whether it converged."""
         matrix = self.label_set.gram(self.kernel, labels, weights)
@@ -129,3 +144,11 @@ class KernelMachine:
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
         """Gram matrix of some rows."""
         return self.kernel[np.ix_(rows, rows)]
+
+    def function(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same functions as expansions in the kernel as it was given, a column each, and constants."""
+        constants = self._constant * coefficients.sum(axis=1)
+        if not self._center:
+            return coefficients.T, constants
+        theta = (coefficients - coefficients.mean(axis=1, keepdims=True)).T
+        return theta, constants - self._means @ theta

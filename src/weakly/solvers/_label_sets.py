@@ -1,7 +1,7 @@
 """Sets of label vectors that a cutting plane method chooses from, and the best of a set for given scores.
 
 A label vector turns rows into the rows of a supervised problem: ``S phi`` with one line of ``S`` for each
-dual coefficient. Signs make ``S = diag(y)``; key instances make a line the mean of some rows of a bag.
+dual coefficient. Signs make ``S = diag(y)``; with key instances a line is the mean of some rows of a bag.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 
 class LabelSet(Protocol):
@@ -53,7 +54,9 @@ class SignSet:
 
     def gram(self, kernel: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weighted sum of the Gram matrices that label vectors make."""
-        return kernel * (labels.T @ (weights[:, None] * labels))
+        products = labels.T @ (weights[:, None] * labels)
+        products *= kernel
+        return products
 
     def coefficients(self, dual: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Kernel expansions of the solutions for label vectors, one to a line."""
@@ -76,6 +79,65 @@ class SignSet:
     def relaxed(self, dual: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Kernel expansion of a step of the power method, were signs any numbers."""
         return dual**2 * scores
+
+
+@dataclass(frozen=True, eq=False)
+class KeyInstances:
+    """Which rows of each positive bag make it positive; all rows of negative bags are negative.
+
+    A vector has an entry per row: 0 or ``1 / n_keys`` in a positive bag, so that a line of ``S`` is the mean
+    of its key instances, and -1 in a negative bag, whose rows have a line each.
+
+    Parameters
+    ----------
+    owner : ndarray of shape (n_rows,)
+        Number of the line that each row belongs to, from 0 and without gaps.
+    signs : ndarray of shape (n_lines,)
+        Sign of each line: +1 for a positive bag, -1 for a row of a negative one.
+    n_keys : int, default=1
+        Key instances of a positive bag; all of a bag that has fewer rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.solvers import KeyInstances
+    >>> keys = KeyInstances(np.array([0, 0, 1, 1, 2]), np.array([1.0, 1.0, -1.0]))
+    >>> keys.best(np.ones(3), np.array([0.1, 0.3, -2.0, -1.0, 5.0])).tolist()
+    [0.0, 1.0, 0.0, 1.0, -1.0]
+    """
+
+    owner: np.ndarray
+    signs: np.ndarray
+    n_keys: int = 1
+
+    def gram(self, kernel: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Weighted sum of the Gram matrices that label vectors make."""
+        total = np.zeros((len(self.signs), len(self.signs)))
+        for label, weight in zip(labels, weights, strict=True):
+            rows = np.flatnonzero(label)
+            lines = sp.csr_array((label[rows], (self.owner[rows], rows)), shape=(len(total), len(kernel)))
+            total += weight * (lines @ (lines @ kernel).T)
+        return total
+
+    def coefficients(self, dual: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Kernel expansions of the solutions for label vectors, one to a line."""
+        return dual[self.owner] * labels
+
+    def best(self, dual: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """The vector ``s`` with the largest ``sum_i dual_owner(i) s_i scores_i``; the dual does not matter.
+
+        [wellsvm] Eq. (25): within a bag the dual is one number, so the rows with the largest scores are best.
+        """
+        order = np.lexsort((-scores, self.owner))
+        sizes = np.bincount(self.owner)
+        rank = np.empty(len(order), dtype=np.intp)
+        rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        shares = self.signs / np.where(self.signs > 0, np.minimum(sizes, self.n_keys), 1)
+        return np.where(rank < self.n_keys, shares[self.owner], 0.0)
+
+    def relaxed(self, dual: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Kernel expansion of a step of the power method, were shares any numbers."""
+        return dual[self.owner] ** 2 * scores
 
 
 def _largest(gains: np.ndarray, scores: np.ndarray, n_wanted: int) -> np.ndarray:

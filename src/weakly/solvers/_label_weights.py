@@ -10,6 +10,8 @@ from weakly.solvers._label_machine import LabelMachine
 
 _GROW, _SHRINK, _PAPER = 1.6, 0.35, 0.5  # of the exponent; the last is the paper's, and the least
 _ROUNDING = 1e-9
+_PATIENCE = 5  # exact solves that may run out of passes before weights are left as they are
+_NEAR = 1e-4  # relative gap of weights that rounding may keep from a smaller tolerance
 _LEAST = 1e-12  # weight that a label vector can come back from
 
 
@@ -28,6 +30,8 @@ class WeightedLabels(NamedTuple):
         Dual objective.
     gap : float
         Bound of its excess over that of the best weights.
+    is_solved : bool, default=True
+        Whether the dual point solves its problem, and the gap is within the tolerance, or small at least.
 
     See Also
     --------
@@ -46,6 +50,7 @@ class WeightedLabels(NamedTuple):
     norms: np.ndarray
     objective: float
     gap: float
+    is_solved: bool = True
 
 
 def weigh_labels(
@@ -98,9 +103,11 @@ def weigh_labels(
     [1.0, 0.0]
     """
     best: WeightedLabels | None = None
-    power = _PAPER
+    power, n_unsolved, is_near = _PAPER, 0, False
     for _ in range(max_iter):
-        dual, norms, is_solved = machine.solve(labels, weights, dual)
+        # While weights still change much, there is no use in a dual that is right for all rows.
+        dual, norms, is_solved = machine.solve(labels, weights, dual, confirm=is_near)
+        n_unsolved += machine.is_exact and not is_solved
         loss_part = dual.sum() - machine.ridge @ dual**2 / 2
         mean_norm = weights @ norms
         point = WeightedLabels(weights, dual, norms, loss_part - mean_norm / 2, (norms.max() - mean_norm) / 2)
@@ -109,12 +116,16 @@ def weigh_labels(
             power = max(_PAPER, _SHRINK * power) if too_far else _GROW * power
             point = best if best is not None and too_far and machine.is_exact else point
         best = point
-        if is_solved and point.gap <= tol * abs(point.objective):
+        is_near = point.gap <= tol * abs(point.objective)
+        if is_solved and is_near:
+            return point
+        if n_unsolved == _PATIENCE:
             break
         dual = point.dual
-        weights = np.maximum(point.weights * (point.norms / point.norms.max()) ** power, _LEAST)
+        scale = point.norms.max() or 1.0  # rows that are all the same have no norms
+        weights = np.maximum(point.weights * (point.norms / scale) ** power, _LEAST)
         weights = weights / weights.sum()
-    return point
+    return point._replace(is_solved=is_solved and point.gap <= _NEAR * abs(point.objective))
 
 
 def _rose(before: WeightedLabels, now: WeightedLabels, is_exact: bool) -> bool:

@@ -1,9 +1,10 @@
 """Compiled passes of coordinate descent on linear duals: cost in non-zeros.
 
-``rows`` is (data, indices, indptr) of a CSR matrix. With ``m`` the mean row, or 0, scores are
-``f_i = (v - s m)'(x_i - m)``: ``v`` and ``s`` are kept apart, and with ``offset = v'm``, ``along_i = x_i'm``
-and ``mean_norm = m'm`` a coordinate costs the non-zeros of its row and nothing more. Passes return
-the largest derivative that a coordinate could follow, and what the dual objective gained.
+``rows`` is (data, indices, indptr) of a CSR matrix. With ``m`` the mean row, or 0, and ``c`` a constant of
+the kernel, scores are ``f_i = (v - s m)'(x_i - m) + s c``: ``v`` and ``s`` are kept apart, and with
+``offset = v'm``, ``along_i = x_i'm`` and ``level = m'm + c`` a coordinate costs the non-zeros of its row and
+nothing more. Passes return the largest derivative that a coordinate could follow, and what the dual
+objective gained.
 """
 
 import numba
@@ -30,7 +31,7 @@ def grouped_pass(rows, centre, groups, mixing, V, shifts, offsets, U, sums, prob
     pass of a machine with one label vector. Between groups the change of a vector is mixed into the others.
     """
     data, indices, indptr = rows
-    along, mean_norm = centre
+    along, level = centre
     members, pointers, n_active = groups
     signs, upper, ridge, curvature = problem
     violation = gain = 0.0
@@ -42,7 +43,7 @@ def grouped_pass(rows, centre, groups, mixing, V, shifts, offsets, U, sums, prob
         k = 0
         while k < n_active[g]:
             i = inside[k]
-            f = (mean_norm * s) - s * along[i] - offset
+            f = (level * s) - s * along[i] - offset
             for e in range(indptr[i], indptr[i + 1]):
                 f += v[indices[e]] * data[e]
             slope, aside = _slope(1.0 - signs[i] * f - ridge[i] * a[i], a[i], upper[i], limit)
@@ -87,7 +88,7 @@ def interleaved_pass(
 ):
     """One pass over the active rows with a vector ``W[:, t]`` for every label vector, side by side."""
     data, indices, indptr = rows
-    along, mean_norm = centre
+    along, level = centre
     upper, ridge, curvature = problem
     n_labels = len(weights)
     change = np.empty(n_labels)
@@ -98,7 +99,7 @@ def interleaved_pass(
         i = active[k]
         margin = 0.0
         for t in range(n_labels):
-            margin += weights[t] * signs[i, t] * (shifts[t] * (mean_norm - along[i]) - offsets[t])
+            margin += weights[t] * signs[i, t] * (shifts[t] * (level - along[i]) - offsets[t])
         for e in range(indptr[i], indptr[i + 1]):
             column, part = W[indices[e]], 0.0
             for t in range(n_labels):

@@ -13,6 +13,7 @@ from weakly.solvers._label_sets import SignSet
 from weakly.solvers._linear_kernels import grouped_pass, interleaved_pass
 
 _MOST_BITS = 60  # label vectors whose pattern still fits an integer
+_MOST_IDLE = 3  # such passes before rows that were set aside are looked at again, though nobody asks
 _FLAT = 1e-12  # stands for the curvature of a row that is 0 where the loss has none either
 
 
@@ -33,6 +34,9 @@ class LinearMachine:
         The loss.
     center : bool, default=True
         Whether to take the mean row from all rows.
+    offset : float, default=0.0
+        A constant added to the kernel, which makes a term of the function that is the same for all rows: in
+        units of the mean squared norm of rows.
     tol : float, default=1e-4
         Gain of the dual objective in a pass over all rows, relative to it, that ends the passes.
 
@@ -57,22 +61,26 @@ class LinearMachine:
         loss: str = "squared_hinge",
         *,
         center: bool = True,
+        offset: float = 0.0,
         tol: float = 1e-4,
     ) -> None:
         self.label_set, self.tol = label_set, tol
         self.upper, self.ridge = box(costs, loss)
         self.X = X
         self.mean = np.asarray(X.mean(axis=0)).ravel() if center else np.zeros(X.shape[1])
-        self._along, self._mean_norm = X @ self.mean, float(self.mean @ self.mean)
-        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        own = squares - 2 * self._along + self._mean_norm
-        self._curvature = np.maximum(own + self.ridge, _FLAT)
+        self._along, mean_norm = X @ self.mean, float(self.mean @ self.mean)
+        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2 * self._along + mean_norm
+        self._constant = offset * float(squares.mean())
+        # The kernel is x_i'x_j - along_i - along_j + level: a constant costs no pass anything.
+        self._level = mean_norm + self._constant
+        self._curvature = np.maximum(squares + self._constant + self.ridge, _FLAT)
         self._rows = X.data, X.indices, X.indptr
         self._state: Any = None  # vectors and active rows, of the labels and the dual point they belong to
+        self._n_idle = 0  # passes in a row that gained little, over the active rows alone
         self._random = SEED
 
     def solve(
-        self, labels: np.ndarray, weights: np.ndarray, dual: np.ndarray
+        self, labels: np.ndarray, weights: np.ndarray, dual: np.ndarray, *, confirm: bool = True
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """One pass: dual point, squared norms of the functions of all labels, and whether it was the last."""
         state = self._state
@@ -83,24 +91,28 @@ class LinearMachine:
         value = state.dual.sum() - (weights @ norms + self.ridge @ state.dual**2) / 2
         is_settled = gain <= self.tol * value
         is_solved = is_settled and state.all_active
-        state.limit = np.inf if is_settled else violation
-        if is_settled:
+        self._n_idle = self._n_idle + 1 if is_settled and not is_solved else 0
+        state.limit = violation
+        if self._n_idle > (0 if confirm else _MOST_IDLE):
             state.activate()
+            state.limit = np.inf
         return state.dual, norms, is_solved
 
     def scores(self, coefficients: np.ndarray) -> np.ndarray:
         """Scores of all rows by expansions in rows, one to a line."""
-        vectors = self.vectors(coefficients)
-        return (self.X @ vectors.T - vectors @ self.mean).T
+        vectors, constants = self.function(coefficients)
+        return (self.X @ vectors + constants).T
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
         """Gram matrix of some rows."""
         X, along = self.X[rows], self._along[rows]
-        return (X @ X.T).toarray() - along - along[:, None] + self._mean_norm
+        return (X @ X.T).toarray() - along - along[:, None] + self._level
 
-    def vectors(self, coefficients: np.ndarray) -> np.ndarray:
-        """Coefficients of the columns for expansions in rows, one to a line."""
-        return (self.X.T @ coefficients.T).T - np.outer(coefficients.sum(axis=1), self.mean)
+    def function(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same functions as vectors for rows as they were given, a column each, and constants."""
+        sums = coefficients.sum(axis=1)
+        vectors = self.X.T @ coefficients.T - np.outer(self.mean, sums)
+        return vectors, self._constant * sums - self.mean @ vectors
 
     def _prepare(self, labels: np.ndarray, dual: np.ndarray) -> _Grouped | _Interleaved:
         if len(labels) > _MOST_BITS:
@@ -146,7 +158,7 @@ class _Grouped:
         V, shifts = mixing @ self.U, mixing @ self.sums
         violation, gain, state = grouped_pass(
             machine._rows,
-            (machine._along, machine._mean_norm),
+            (machine._along, machine._level),
             (self.members, self.pointers, self.n_active),
             mixing,
             V,
@@ -163,8 +175,9 @@ class _Grouped:
         return violation, gain
 
     def norms(self, machine: LinearMachine) -> np.ndarray:
-        W = self.relative.T @ self.U - np.outer(self.relative.T @ self.sums, machine.mean)
-        return np.einsum("td,td->t", W, W)
+        sums = self.relative.T @ self.sums
+        W = self.relative.T @ self.U - np.outer(sums, machine.mean)
+        return np.einsum("td,td->t", W, W) + machine._constant * sums**2
 
 
 class _Interleaved:
@@ -190,7 +203,7 @@ class _Interleaved:
         self.dual = self.dual.copy()
         violation, gain, self.n_active, state = interleaved_pass(
             machine._rows,
-            (machine._along, machine._mean_norm),
+            (machine._along, machine._level),
             self.active,
             self.n_active,
             self.signs,
@@ -208,4 +221,4 @@ class _Interleaved:
 
     def norms(self, machine: LinearMachine) -> np.ndarray:
         W = self.W - np.outer(machine.mean, self.sums)
-        return np.einsum("dt,dt->t", W, W)
+        return np.einsum("dt,dt->t", W, W) + machine._constant * self.sums**2

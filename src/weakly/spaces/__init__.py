@@ -26,7 +26,7 @@ Methods that must see all rows in every step ask for the function nearest to giv
 """
 
 from weakly.spaces._base import BaseSpace, FeatureSpace, KernelSpace, NormalEquations, ScoreFunction, Space
-from weakly.spaces._build import APPROXIMATIONS, build_space
+from weakly.spaces._build import APPROXIMATIONS, build_space, exact_space
 from weakly.spaces._corrected import CorrectedSpace
 from weakly.spaces._deformed import DeformedSpace, Restriction, deform, restrict
 from weakly.spaces._smoother import Smoother, build_smoother
@@ -46,5 +46,6 @@ __all__ = [
     "build_smoother",
     "build_space",
     "deform",
+    "exact_space",
     "restrict",
 ]

@@ -109,12 +109,50 @@ def build_space(
     if approximation == "auto" and not fits(exact_bytes):
         approximation = "nystroem"
     if approximation is None or approximation == "auto":
-        require_fit(exact_bytes, f"an exact kernel on {n_rows} rows", "set approximation='nystroem'")
-        return KernelSpace(kernel(X.astype(np.float64)), KernelMap(kernel, X))
+        return exact_space(X, kernel)
     build = _nystroem_space if approximation == "nystroem" else _fourier_space
     space = build(X, kernel, n_components, random_state)
     lost = _lost_variance(X, kernel, space.features) if corrected else 0.0
     return CorrectedSpace(space.features, lost, space.feature_map) if lost > _LEAST_LOSS else space
+
+
+def exact_space(X: Any, kernel: Kernel, otherwise: str = "set approximation='nystroem'") -> KernelSpace:
+    """Build the space of the whole Gram matrix, whatever the kernel.
+
+    Parameters
+    ----------
+    X : {ndarray, csr matrix} of shape (n_rows, n_features)
+        Training rows, or their Gram matrix where the kernel is "precomputed".
+    kernel : Kernel
+        The kernel.
+    otherwise : str
+        What to do if it does not fit in memory, for the message.
+
+    Returns
+    -------
+    KernelSpace
+        In float64: float32 cannot tell a small penalty from rounding.
+
+    Raises
+    ------
+    MemoryError
+        If the matrix and one more like it do not fit the memory limit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.kernels import resolve_kernel
+    >>> from weakly.spaces import exact_space
+    >>> rows = np.array([[1.0], [2.0]])
+    >>> exact_space(rows, resolve_kernel("linear", rows)).gram.tolist()
+    [[1.0, 2.0], [2.0, 4.0]]
+    """
+    if kernel.name == "precomputed":
+        return _given_space(X, None)
+    require_fit(
+        dense_bytes(X.shape[0], X.shape[0], copies=2), f"an exact kernel on {X.shape[0]} rows", otherwise
+    )
+    return KernelSpace(kernel(X.astype(np.float64)), KernelMap(kernel, X))
 
 
 def _lost_variance(X: Any, kernel: Kernel, features: np.ndarray) -> float:

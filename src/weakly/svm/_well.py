@@ -1,32 +1,19 @@
 """Support vector machine with unlabelled rows, as a convex mixture of labelings."""
 
-import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 
 from weakly._calibration import prior_temperature, probabilities
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly._estimator import KernelEstimator, ScoredClassifier, check_shares, class_codes
+from weakly._estimator import ScoredClassifier, check_shares, class_codes
 from weakly._labels import encode_labels
-from weakly._memory import dense_bytes, fits, require_fit
+from weakly._mixture import LabelMixture
 from weakly._progress import Progress
-from weakly.kernels import resolve_kernel
-from weakly.solvers import (
-    KernelMachine,
-    LinearMachine,
-    SignSet,
-    solve_cutting_plane,
-    supervised_scores,
-)
-from weakly.spaces import FeatureSpace, KernelSpace, build_space
-
-_SMALLER = "set approximation='nystroem'"
+from weakly.solvers import SignSet, supervised_scores
 
 
-class WellSVC(ScoredClassifier, KernelEstimator):
+class WellSVC(ScoredClassifier, LabelMixture):
     """Support vector machine whose unlabelled rows get the labels that leave the widest margin.
 
     Over all ways to label the unlabelled rows with given class shares, and over mixtures of such labelings,
@@ -51,8 +38,12 @@ class WellSVC(ScoredClassifier, KernelEstimator):
         of two. "labeled" takes the shares among the labels. ``None`` leaves them free, which ends with one
         class for nearly all rows unless labels are many.
     center : bool, default=True
-        Take the mean from the rows, or from their images in the space of the kernel. The scores have no other
-        offset.
+        Take the mean from the rows, or from their images in the space of the kernel.
+    offset : float, default=0.0
+        Weight of a constant that is learned beside: its square, divided by this and by the mean squared norm
+        of the images, adds to ``||f||^2``. Without one a rare class gets too many rows; with one, say of 1,
+        predictions keep to the shares of ``balance``, which must then be about right, and where columns are
+        very many labelings are found that the constant explains instead of the rows.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
         A callable takes two matrices and returns the Gram matrix of their rows. With "linear" there is no
         Gram matrix: passes over the non-zero entries do all the work. For very many rows of text
@@ -74,7 +65,7 @@ class WellSVC(ScoredClassifier, KernelEstimator):
         several starts, which comes nearest to the optimum.
     max_labels : int, default=20
         Most labelings in the mixture of a class.
-    tol : float, default=1e-3
+    tol : float, default=3e-3
         Relative gain of the objective at which no further labeling joins.
     unlabeled : "auto", None or a label, default="auto"
         Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
@@ -141,14 +132,10 @@ class WellSVC(ScoredClassifier, KernelEstimator):
     """
 
     _parameter_constraints: dict = {
-        **KernelEstimator._parameter_constraints,
+        **LabelMixture._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "loss": [StrOptions({"squared_hinge", "hinge"})],
         "balance": [StrOptions({"labeled"}), Interval(Real, 0, 1, closed="neither"), "array-like", None],
-        "center": ["boolean"],
-        "oracle": [StrOptions({"ascent", "step", "restarts"})],
-        "max_labels": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -159,6 +146,7 @@ class WellSVC(ScoredClassifier, KernelEstimator):
         loss="squared_hinge",
         balance="labeled",
         center=True,
+        offset=0.0,
         kernel="rbf",
         gamma="mean-distance",
         degree=3,
@@ -167,7 +155,7 @@ class WellSVC(ScoredClassifier, KernelEstimator):
         n_components=1000,
         oracle="ascent",
         max_labels=20,
-        tol=1e-3,
+        tol=3e-3,
         unlabeled="auto",
         verbose=0,
         random_state=None,
@@ -177,6 +165,7 @@ class WellSVC(ScoredClassifier, KernelEstimator):
         self.loss = loss
         self.balance = balance
         self.center = center
+        self.offset = offset
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -213,38 +202,20 @@ class WellSVC(ScoredClassifier, KernelEstimator):
         self.class_prior_ = self._shares(labels)
         progress = Progress(type(self).__name__, self.verbose)
         with progress.stage("space"):
-            self.kernel_ = resolve_kernel(
-                self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
-            )
             space = self._space(X)
         self.C_unlabeled_ = self._cost_of_unlabeled(labels)
         costs = np.full(X.shape[0], self.C_unlabeled_)
         costs[labels.labeled] = self.C * weights[labels.labeled]
         self.classes_ = labels.classes
         with progress.stage("labelings"):
-            machine = self._machine(space, costs)
+            anything = SignSet(labels.labeled, labels.targets()[:, 0], len(costs), 0, len(costs))
+            machine = self._machine(space, anything, costs, self.offset)
             columns = [
                 self._solve(machine, signs, n_positive, labels.labeled, progress.count)
                 for signs, n_positive in zip(labels.targets().T, self._counts(labels), strict=True)
             ]
         self._publish(space, machine, columns, X.dtype)
         return self
-
-    def _space(self, X):
-        approximation = self.approximation
-        if self.kernel == "linear" and approximation in ("auto", None):
-            return FeatureSpace(X)
-        # Beside the kernel there is the one that labelings make of it, and one on the way to that.
-        too_large = not fits(dense_bytes(X.shape[0], X.shape[0], copies=3))
-        if approximation == "auto" and self.kernel != "precomputed" and too_large:
-            approximation = "nystroem"
-        return build_space(
-            X,
-            self.kernel_,
-            approximation=approximation,
-            n_components=self.n_components,
-            random_state=self.random_state,
-        )
 
     def _cost_of_unlabeled(self, labels):
         if not isinstance(self.C_unlabeled, str):
@@ -273,58 +244,20 @@ class WellSVC(ScoredClassifier, KernelEstimator):
         counts = np.diff(bounds, prepend=0)  # together they are all rows
         return [(count, count) for count in counts[-n_columns:]]
 
-    def _machine(self, space, costs):
-        everything = SignSet(np.zeros(0, dtype=int), np.zeros(0), len(costs), 0, len(costs))
-        if isinstance(space, KernelSpace):
-            n_bytes = dense_bytes(len(costs), len(costs), copies=3)
-            require_fit(n_bytes, f"labelings with an exact kernel on {len(costs)} rows", _SMALLER)
-            gram = space.gram
-            if self.center:
-                means = gram.mean(axis=0)
-                gram = gram - means - means[:, None] + means.mean()
-            return KernelMachine(gram, everything, costs, self.loss, tol=0.1 * self.tol)
-        return LinearMachine(
-            sp.csr_array(space.features), everything, costs, self.loss, center=self.center, tol=0.1 * self.tol
-        )
-
     def _solve(self, machine, signs, n_positive, labeled, callback):
         """Labelings of one class against the rest, from that of a machine without unlabelled rows."""
         machine.label_set = SignSet(labeled, signs, len(machine.ridge), *n_positive)
         scores = supervised_scores(machine, labeled, signs)
-        return solve_cutting_plane(
-            machine,
-            machine.label_set.best(np.ones(len(scores)), scores),
-            oracle=self.oracle,
-            tol=self.tol,
-            max_labels=self.max_labels,
-            callback=callback,
-        )
+        start = machine.label_set.best(np.ones(len(scores)), scores)
+        return self._cut(machine, start, callback)
 
     def _publish(self, space, machine, results, dtype):
-        if any(result.status == "max_iter" for result in results) and self.max_labels > 1:
-            warnings.warn(
-                f"{type(self).__name__} stopped at {self.max_labels} labelings while better ones were found: "
-                "raise max_labels or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self._warn_unfinished(results)
         self.results_ = results
         self.n_iter_ = max(result.n_iter for result in results)
-        mixed = np.vstack([result.label_weights @ (result.x * result.labels) for result in results])
-        if isinstance(space, KernelSpace):
-            theta = (mixed - mixed.mean(axis=1, keepdims=True) if self.center else mixed).T
-            self._offset = -(space.gram @ theta).mean(axis=0) if self.center else np.zeros(len(results))
-        else:
-            theta = machine.vectors(mixed).T
-            self._offset = -machine.mean @ theta
-        self._function = space.function(theta.astype(space.dtype))
         self.temperature_ = prior_temperature(len(self.classes_))
-        decisions = machine.scores(mixed).T.astype(dtype)
+        decisions = self._mix(space, machine, results).astype(dtype)
         self.transduction_ = self._labels_of(decisions)
         self.label_distributions_ = probabilities(decisions, self.temperature_)
         codes = class_codes(decisions)
         self.predicted_shares_ = np.bincount(codes, minlength=len(self.classes_)) / len(codes)
-
-    def _decisions(self, X):
-        scores = self._score(X)
-        return scores + self._offset.astype(scores.dtype)

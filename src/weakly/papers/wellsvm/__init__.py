@@ -1,7 +1,11 @@
-"""Convex weakly labelled support vector machines on benchmarks with published splits (Li et al., 2013)."""
+"""Convex weakly labelled support vector machines on UCI sets and published splits (Li et al., 2013)."""
 
 from weakly.papers._model import Paper, Table
 from weakly.papers._protocols import default_params, published_split_error
+from weakly.papers.wellsvm import _uci
+from weakly.papers.wellsvm._clustering import NEWS, TABLE11
+from weakly.papers.wellsvm._multi_instance import BAGS
+from weakly.papers.wellsvm._scale import FIGURES
 
 WELL = "weakly.WellSVC"
 
@@ -13,6 +17,7 @@ def _well(**changed):
 SETTINGS = {
     "WellSVM, C_unlabeled 0.01": _well(C_unlabeled=0.01),
     "WellSVM, C_unlabeled 1": _well(C_unlabeled=1.0),
+    "WellSVM, offset 1": _well(offset=1.0),
 }
 METHODS = {
     "WellSVM": _well(),
@@ -31,6 +36,11 @@ METHODS = {
         "params": {"strategy": "most_frequent"},
         "supervised": True,
     },
+}
+
+NARROWER = {
+    "WellSVM, offset 1": _well(offset=1.0),
+    "WellSVM, narrower kernel, C 10": _well(C=10.0, C_unlabeled=0.1, gamma="scale"),
 }
 
 BOOK = ("ssl_g241c", "ssl_g241d", "ssl_digit1", "ssl_usps", "ssl_coil", "ssl_bci", "ssl_text")
@@ -56,13 +66,22 @@ DIFFERS = (
     "parameters would reach among them. Errors are over the unlabelled rows of the published splits. "
     "Shares of the classes come from the labels. On USPS, where one class has a fifth of the rows, "
     "labelings keep to that but the sign of the scores gives it about twice as many rows: there is no "
-    "offset beside the centring. Knowing the true shares hardly helps. LapSVM and the SVM have fixed "
+    "offset beside the centring. With one (last row) USPS is far better and most others far worse, for "
+    "then predictions keep to the shares of ten labels. LapSVM and the SVM have fixed "
     "settings too; the published numbers of SVM and TSVM are those the paper quotes. No TSVM is measured "
     "yet, and two moons and COIL-20 of table 7 have no published splits at hand."
 )
+# Checked on two other draws of labels, class by class.
+USPST = (
+    " On uspst part of the distance to the paper is the one setting for all sets: a narrower kernel with a "
+    "higher C does better (last row). The rest is the model: one digit against nine is often not the split "
+    "with the widest margin. On two other draws of 50 labels, in 8 of 20 such problems a labeling was found "
+    "whose objective is below that of the true labels, and in 15 of 20 the mixture's is; so a better search "
+    "would not help."
+)
 
 
-def _table(key, caption, columns, methods, n_labels, n_splits, published, targets):
+def _table(key, caption, columns, methods, n_labels, n_splits, published, targets, differs=DIFFERS):
     return Table(
         key=key,
         caption=caption,
@@ -77,10 +96,11 @@ def _table(key, caption, columns, methods, n_labels, n_splits, published, target
         },
         targets={("WellSVM", column): value for column, value in targets.items()},
         rivals=("SVM", "majority of the labels"),
+        baseline="SVM",
         datasets=columns,
         column_title="data set",
         repeats=n_splits,
-        differs=DIFFERS,
+        differs=differs,
     )
 
 
@@ -89,6 +109,7 @@ PAPER = Paper(
     title="Convex and Scalable Weakly Labeled SVMs",
     reference="Y.-F. Li, I. W. Tsang, J. T. Kwok and Z.-H. Zhou, JMLR 14, 2013",
     tables=(
+        *_uci.TABLES,
         _table(
             "table6",
             "Benchmarks of the book on semi-supervised learning, 10 labels",
@@ -103,11 +124,16 @@ PAPER = Paper(
             "table7",
             "Other sets with published splits, 50 labels",
             OTHERS,
-            METHODS,
+            METHODS | NARROWER,
             50,
             10,
             PUBLISHED_OTHERS,
             {"g50c": 6.5, "text1": 8.7, "uspst": 20.0},
+            DIFFERS + USPST,
         ),
+        *FIGURES,
+        BAGS,
+        TABLE11,
+        NEWS,
     ),
 )
