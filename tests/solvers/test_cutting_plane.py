@@ -1,5 +1,7 @@
 """Cutting planes over labels against a list of all labelings, given to cvxpy."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,6 +20,7 @@ from weakly.solvers import (
     supervised_scores,
     weigh_labels,
 )
+from weakly.solvers import _cutting_plane as cutting_plane
 from weakly.solvers import _linear_machine as linear
 from weakly.solvers._label_machine import box
 
@@ -177,6 +180,21 @@ def test_objectives_fall_to_the_relaxation_and_not_below(how, loss, seed):
     assert result.label_weights.sum() == pytest.approx(1.0)
     assert len(result.labels) == len(result.label_weights)
     assert all(any((row == label).all() for label in labels) for row in result.labels)
+
+
+def test_weights_that_did_not_settle_are_said_to_be_so(monkeypatch):
+    machine, labels = tiny(1, "squared_hinge", n_rows=12)
+    first, zero = np.full(len(labels), 1 / len(labels)), np.zeros(12)
+    settled = weigh_labels(machine, labels, first, zero)
+    assert settled.is_solved
+    assert settled.gap <= 1e-3 * settled.objective
+    hasty = weigh_labels(machine, labels, first, zero, max_iter=1)
+    assert not hasty.is_solved
+    assert hasty.gap > 1e-3 * hasty.objective
+    start = labels[0]
+    assert solve_cutting_plane(machine, start).status != "max_iter"
+    monkeypatch.setattr(cutting_plane, "weigh_labels", partial(weigh_labels, max_iter=1))
+    assert solve_cutting_plane(machine, start, max_labels=50).status == "max_iter"
 
 
 def test_why_it_stopped():
