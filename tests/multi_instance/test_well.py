@@ -223,6 +223,17 @@ def test_early_stopping_keeps_the_number_that_is_best_for_held_out_bags(center):
     assert model.n_iter_ == expected
 
 
+def test_one_bag_of_each_class_is_enough():
+    # Nothing can be held out. The second row of the positive bag is the one far from the negative bag.
+    bags = [np.array([[0.1, 0.0], [4.0, 0.0]]), np.array([[0.0, 0.1], [-0.1, 0.0], [0.0, -0.1]])]
+    for as_type in (np.asarray, np.float32, sp.csr_array):
+        given = [as_type(bag) for bag in bags]
+        model = WellMultiInstanceSVC(kernel="linear").fit(given, ["yes", "no"])
+        assert model.key_instances(given)[0] == 1
+        assert model.predict(given).tolist() == ["yes", "no"]
+        assert len(model.result_.labels) == 1
+
+
 def test_the_papers_stop_warns_at_the_limit(data):
     noisy = make_bags(40, separation=1.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="raise max_labels"):

@@ -126,3 +126,39 @@ def test_a_reader_sees_only_whole_records_while_others_write(store):
     writer.join()
     assert counts == sorted(counts)
     assert len(store.records()) == 200
+
+
+def test_a_compact_file_holds_the_same_records_and_takes_more(store):
+    common = {"settings": {"long": "x" * 500}, "machine": {"cores": 2}}
+    for seed in range(20):
+        settings = common if seed % 2 else {**common, "machine": {"cores": 4}}
+        store.add(Cell("paper", "table", "row", "5", seed, "abc"), {"value": float(seed), **settings})
+    store.append({"no": "cell"})
+    before, size = store.records(), store.path.stat().st_size
+    store.compact()
+    assert store.records() == before
+    assert store.path.stat().st_size < size / 4
+    once = store.path.read_bytes()
+    store.compact()
+    assert store.path.read_bytes() == once
+    assert not store.add(CELL, {"value": 99.0})  # seed 0 is there
+    assert store.add(Cell("paper", "table", "row", "5", 20, "abc"), {"value": 20.0, **common})
+    assert store.records()[:-1] == before
+    store.compact()
+    assert [record["value"] for record in store.finished().values()] == [float(seed) for seed in range(21)]
+
+
+def test_records_whose_shared_part_was_torn_do_not_count(store):
+    for cell in (CELL, OTHER):
+        store.add(cell, {"value": 1.0, "settings": {"long": "x" * 50}})
+    store.compact()
+    first, *rest = store.path.read_text().splitlines(keepends=True)
+    store.path.write_text(first[:-9] + "\n" + "".join(rest))
+    assert store.finished() == {}
+    assert store.add(CELL, {"value": 2.0})
+    assert [record["value"] for record in store.finished().values()] == [2.0]
+
+
+def test_nothing_stored_needs_no_compacting(store):
+    store.compact()
+    assert not store.path.exists()

@@ -12,7 +12,7 @@ from weakly.papers._model import Paper, Table
 from weakly.papers._plot import draw
 from weakly.papers._ranking import rank_rows
 from weakly.papers._run import RESULTS, result_path
-from weakly.papers._store import write_atomically
+from weakly.papers._store import Store, write_atomically
 
 LEGEND = (
     "Each entry is our mean ± standard deviation over n draws, then the number of the paper or other "
@@ -220,7 +220,7 @@ def table_page(paper: Paper, comparison: Comparison) -> str:
 
 
 def report(papers: Iterable[Paper], results: str | Path = RESULTS) -> Path:
-    """Write all stored results to one page, ``README.md`` in their folder.
+    """Write all stored results to one page, ``README.md`` in their folder, and shorten their files.
 
     Parameters
     ----------
@@ -250,6 +250,10 @@ def report(papers: Iterable[Paper], results: str | Path = RESULTS) -> Path:
     ...     report([paper], folder).name
     'README.md'
     """
+    papers = tuple(papers)
+    for paper in papers:
+        for table in paper.tables:
+            Store(result_path(results, paper, table)).compact()
     return write_atomically(Path(results) / "README.md", scoreboard(papers, Path(results)))
 
 

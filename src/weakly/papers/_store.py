@@ -20,6 +20,7 @@ except ImportError:  # Windows
     fcntl = None
 
 _CELL_FIELDS = tuple(field.name for field in fields(Cell))
+_SHARED = ("paper", "table", "row", "fingerprint", "settings", "versions", "source", "machine")
 _FAR_BYTE = 1 << 40  # locked in place of the file itself where locks are mandatory: no data is ever there
 
 
@@ -92,6 +93,21 @@ class Store:
             _write_line(descriptor, asdict(cell) | dict(measured))
             return True
 
+    def compact(self) -> None:
+        """Write what many records say alike only once, on a line of its own before the first of them.
+
+        The one step that a kill can spoil: it writes the whole file. Do it when the measuring is done.
+        """
+        if not self.path.exists():
+            return
+        with self._opened() as descriptor:
+            before = _read(descriptor)
+            lines = _shorten(_parse(before))
+            after = b"".join(json.dumps(line, allow_nan=False).encode() + b"\n" for line in lines)
+            if after != before:
+                os.ftruncate(descriptor, 0)
+                _write(descriptor, after)
+
     def clear(self) -> None:
         """Forget all records."""
         if self.path.exists():
@@ -141,19 +157,49 @@ def _write_line(descriptor: int, record: Mapping[str, Any]) -> None:
         os.lseek(descriptor, content_end - 1, os.SEEK_SET)
         if os.read(descriptor, 1) != b"\n":
             line = b"\n" + line
-    if os.write(descriptor, line) != len(line):
+    _write(descriptor, line)
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    if os.write(descriptor, content) != len(content):
         raise OSError("a result could not be written in full: is the disk full?")
     os.fsync(descriptor)
 
 
 def _parse(content: bytes) -> list[dict[str, Any]]:
-    records = []
-    for line in content.split(b"\n"):
+    """Read lines, and give records back what they share with others."""
+    records: list[Any] = []
+    shared: dict[int, dict[str, Any]] = {}
+    for text in content.split(b"\n"):
         try:
-            records.append(json.loads(line))
+            line = json.loads(text)
         except ValueError:  # torn by a kill, or the nothing after the last newline
             continue
+        number = line.pop("shared", None) if isinstance(line, dict) else None
+        if number is None:
+            records.append(line)
+        elif "value" in line:
+            records.append(shared.get(number, {}) | line)
+        else:
+            shared[number] = line
     return records
+
+
+def _shorten(records: list[Any]) -> list[Any]:
+    """The reverse: lines of cells that name what they share by its number."""
+    lines, numbers = [], {}
+    for record in records:
+        if not isinstance(record, dict) or "value" not in record:
+            lines.append(record)
+            continue
+        common = {name: record[name] for name in _SHARED if name in record}
+        key = json.dumps(common)
+        if key not in numbers:
+            numbers[key] = len(numbers)
+            lines.append({"shared": numbers[key]} | common)
+        own = {name: value for name, value in record.items() if name not in common}
+        lines.append({"shared": numbers[key]} | own)
+    return lines
 
 
 def _by_cell(records: list[Any]) -> dict[Cell, dict[str, Any]]:
