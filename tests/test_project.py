@@ -26,14 +26,14 @@ ALLOWED = {
     **{name: {"_compat", "_memory", "kernels"} for name in ROLES},
     "regularizers": {"graphs"},
     **{name: {"_compat"} for name in BASE},
-    "_estimator": {"_calibration", "_compat"},
+    "_estimator": ROLES | {"_calibration", "_compat", "_memory"},
     "_mixture": ROLES | BASE | {"solvers"},
     "solvers": ROLES,
     **{topic: ROLES | BASE | {"solvers", "_mixture"} for topic in TOPICS},
     "model_selection": {"_labels"},
     "datasets": {"_labels", "model_selection"},
     "plotting": {"_labels"},
-    "papers": {"datasets", "model_selection"},
+    "papers": ROLES | {"solvers", "datasets", "model_selection"},
     "cli": {"_labels", "papers", "plotting", "model_selection"},
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,6 +12,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from weakly._calibration import probabilities
 from weakly._compat import Interval, StrOptions, check_params
+from weakly._memory import dense_bytes, fits
+from weakly.graphs import WEIGHTS, Graph, affinity_graph, neighbor_graph
+from weakly.kernels import resolve_kernel
+from weakly.spaces import FeatureSpace, build_space
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
@@ -55,11 +60,87 @@ class KernelEstimator(BaseEstimator):
         X = validate_data(self, X, ensure_min_samples=2, order="C", **_ROWS)
         return X.sorted_indices() if sp.issparse(X) and not X.has_sorted_indices else X
 
+    _n_grams = 2  # matrices of the size of the Gram matrix that a fit holds at a time
+
+    def _space(self, X):
+        """Rows as they are for a linear kernel, the Gram matrix while it fits, else an approximation."""
+        self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        approximation = self.approximation
+        if self.kernel == "linear" and approximation in ("auto", None):
+            return FeatureSpace(X)
+        too_large = not fits(dense_bytes(X.shape[0], X.shape[0], copies=self._n_grams))
+        if approximation == "auto" and self.kernel != "precomputed" and too_large:
+            approximation = "nystroem"
+        return build_space(
+            X,
+            self.kernel_,
+            approximation=approximation,
+            n_components=self.n_components,
+            random_state=self.random_state,
+        )
+
     def _score(self, X):
         """Values of the published function on new rows."""
-        check_is_fitted(self, "_function")
-        X = validate_data(self, X, reset=False, **_ROWS)
+        X = self._check_new(X)
         return self._function(X).astype(X.dtype, copy=False)
+
+    def _check_new(self, X):
+        check_is_fitted(self, "_function")
+        return validate_data(self, X, reset=False, **_ROWS)
+
+
+class GraphEstimator(KernelEstimator):
+    """Parameters of a graph over the rows, and the graph."""
+
+    _parameter_constraints: dict = {
+        **KernelEstimator._parameter_constraints,
+        "graph": [StrOptions({"knn"}), Graph, "array-like", "sparse matrix"],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "graph_weights": [StrOptions(set(WEIGHTS))],
+    }
+    _without_graph = ""  # how to do without, for estimators that can
+
+    def _needs_graph(self):
+        return True
+
+    def _check_rows(self, X, y):
+        X = super()._check_rows(X, y)
+        needs_neighbors = self._needs_graph() and isinstance(self.graph, str)
+        if needs_neighbors and self.n_neighbors >= X.shape[0]:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} but n_samples={X.shape[0]}: lower n_neighbors, or pass a "
+                f"graph{self._without_graph}."
+            )
+        return X
+
+    def _build_graph(self, X):
+        if not self._needs_graph():
+            return None
+        if isinstance(self.graph, str):
+            return neighbor_graph(
+                X,
+                n_neighbors=self.n_neighbors,
+                weights=self.graph_weights,
+                is_kernel=self.kernel == "precomputed",
+                random_state=self.random_state,
+            )
+        graph = self.graph if isinstance(self.graph, Graph) else affinity_graph(self.graph)
+        if graph.n_rows != X.shape[0]:
+            raise ValueError(
+                f"graph has {graph.n_rows} rows and X has {X.shape[0]}: they must be the same rows."
+            )
+        return graph
+
+    def _warn_of_unreached(self, labeled):
+        """Say once how many rows no label reaches along the graph."""
+        unreached = 0 if self.graph_ is None else int(self.graph_.unreached(labeled).sum())
+        if unreached:
+            warnings.warn(
+                f"{unreached} rows lie in parts of the graph without a label: for them the kernel decides "
+                "alone. Raise n_neighbors to join the parts, or label a row in each.",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 class ScoredClassifier(ClassifierMixin):
@@ -121,6 +202,19 @@ class ScoredClassifier(ClassifierMixin):
 def class_codes(columns):
     """Class of each row: the largest of several columns, the sign of a single one."""
     return (columns[:, 0] > 0).astype(int) if columns.shape[1] == 1 else columns.argmax(axis=1)
+
+
+def shares_of(balance, labels):
+    """Shares of the classes by the parameter ``balance``: those of the labels, given ones, or none."""
+    if balance is None:
+        return None
+    if isinstance(balance, str):
+        return labels.frequencies
+    if np.ndim(balance) == 0 and labels.n_classes == 2:
+        return np.array([1 - balance, balance])
+    return check_shares(
+        balance, labels.n_classes, "balance must be 'labeled', None, the share of the second of two"
+    )
 
 
 def check_shares(given, n_classes, otherwise):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,12 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from weakly._compat import Interval, StrOptions
 from weakly._estimator import KernelEstimator
-from weakly._memory import dense_bytes, fits, require_fit
-from weakly.kernels import resolve_kernel
-from weakly.solvers import KernelMachine, LinearMachine, solve_cutting_plane
-from weakly.spaces import FeatureSpace, KernelSpace, build_space
-
-_N_COPIES = 3  # beside the kernel there is the one that labelings make of it, and one on the way to that
+from weakly._memory import dense_bytes, require_fit
+from weakly.solvers import KernelMachine, LinearMachine, solve_cutting_plane, weigh_labels
+from weakly.spaces import KernelSpace
 
 
 class LabelMixture(KernelEstimator):
@@ -31,30 +29,15 @@ class LabelMixture(KernelEstimator):
         "max_labels": [Interval(Integral, 1, None, closed="left")],
     }
 
+    _n_grams = 3  # beside the kernel there is the one that labelings make of it, and one on the way to that
     _smaller = "set approximation='nystroem'"  # what to do when a kernel does not fit
-
-    def _space(self, X):
-        self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
-        approximation = self.approximation
-        if self.kernel == "linear" and approximation in ("auto", None):
-            return FeatureSpace(X)
-        too_large = not fits(dense_bytes(X.shape[0], X.shape[0], copies=_N_COPIES))
-        if approximation == "auto" and self.kernel != "precomputed" and too_large:
-            approximation = "nystroem"
-        return build_space(
-            X,
-            self.kernel_,
-            approximation=approximation,
-            n_components=self.n_components,
-            random_state=self.random_state,
-        )
 
     def _machine(self, space, label_set, costs, offset=0.0):
         settings = {"center": self.center, "offset": offset, "tol": 0.1 * self.tol}
         if not isinstance(space, KernelSpace):
             return LinearMachine(sp.csr_array(space.features), label_set, costs, self.loss, **settings)
         n_rows = len(space.gram)
-        n_bytes = dense_bytes(n_rows, n_rows, copies=_N_COPIES)
+        n_bytes = dense_bytes(n_rows, n_rows, copies=self._n_grams)
         require_fit(n_bytes, f"labelings with an exact kernel on {n_rows} rows", self._smaller)
         return KernelMachine(space.gram, label_set, costs, self.loss, **settings)
 
@@ -69,8 +52,8 @@ class LabelMixture(KernelEstimator):
         )
 
     def _warn_unfinished(self, results):
-        unfinished = [len(result.labels) for result in results if result.status == "max_iter"]
-        if any(n_labels < self.max_labels for n_labels in unfinished):
+        unfinished = [result.n_iter for result in results if result.status == "max_iter"]
+        if any(n_labels < self.max_labels for n_labels in unfinished):  # one joins in each iteration
             cause = "ran out of passes before its weights settled: scale the columns, lower C or raise tol."
         elif unfinished and self.max_labels > 1:
             cause = f"stopped at {self.max_labels} labelings while better ones were found: raise max_labels."
@@ -94,3 +77,19 @@ class LabelMixture(KernelEstimator):
 def mixed_coefficients(machine, result):
     """Kernel expansion of the mixture that a cutting plane method found."""
     return result.label_weights @ machine.label_set.coefficients(result.x, result.labels)
+
+
+def scores_of(machine, result):
+    """Scores of all rows by the function of a mixture."""
+    return machine.scores(mixed_coefficients(machine, result)[None])[0]
+
+
+def nearest_labeling(machine, result):
+    """The labeling of the set that fits the scores of a mixture best."""
+    return machine.label_set.best(np.ones(len(machine.ridge)), scores_of(machine, result))
+
+
+def alone(machine, result, label, **settings):
+    """One labeling in place of a mixture, and the solution for it."""
+    found = weigh_labels(machine, label[None], np.ones(1), result.x, **settings)
+    return replace(result, x=found.dual, labels=label[None], label_weights=np.ones(1)), found

@@ -237,3 +237,39 @@ def test_search_over_parameters():
     search = GridSearchCV(WellSVC(), {"C_unlabeled": [0.01, 0.1]}, cv=PartiallyLabeledKFold(3))
     search.fit(X, partial)
     assert np.mean(search.predict(X) == y) > 0.85
+
+
+@pytest.mark.filterwarnings("ignore:WellSVC stopped at 3 labelings")
+def test_refined_is_a_machine_on_the_labeling_nearest_to_its_own_scores():
+    """At the end, scores are those of LIBLINEAR for a labeling that has the highest scores as positives."""
+    X, y, partial = two_blobs(n_rows=150, distance=1.5)
+    params = {"kernel": "precomputed", "center": False, "balance": 0.5, "max_labels": 3, "tol": 1e-7}
+    unlabeled = partial < 0
+
+    def objective(signs, costs):
+        machine = LinearSVC(C=0.5, fit_intercept=False, tol=1e-9, max_iter=1_000_000)
+        w = machine.fit(X, signs, sample_weight=costs).coef_[0]
+        return X @ w, w @ w / 2 + costs @ np.maximum(1 - signs * (X @ w), 0) ** 2 / 2
+
+    def nearest(scores):
+        signs = np.where(y == 1, 1.0, -1.0)
+        order = np.flatnonzero(unlabeled)[np.argsort(scores[unlabeled])]
+        signs[order] = np.where(np.arange(len(order)) < len(order) / 2, -1.0, 1.0)
+        return signs
+
+    mixture = WellSVC(**params).fit(X @ X.T, partial)
+    assert len(mixture.results_[0].labels) > 1
+    costs = np.where(unlabeled, mixture.C_unlabeled_, 1.0)
+    signs = nearest(mixture.decision_function(X @ X.T))
+    before = [objective(signs, costs)[1]]
+    for n_rounds in (1, 2, 20):
+        model = WellSVC(**params, refine=n_rounds).fit(X @ X.T, partial)
+        (found,) = model.results_[0].labels
+        if n_rounds == 1:
+            np.testing.assert_array_equal(found, signs)
+        scores, value = objective(found, costs)
+        np.testing.assert_allclose(model.decision_function(X @ X.T), scores, atol=1e-4)
+        assert value <= before[-1] + 1e-6
+        before.append(value)
+    assert before[-1] < 0.999 * before[0]  # or nothing was refined
+    np.testing.assert_array_equal(found, nearest(scores))

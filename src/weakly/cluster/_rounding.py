@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from weakly._mixture import mixed_coefficients
-from weakly.solvers import weigh_labels
+from weakly._mixture import alone, nearest_labeling
 
 _MOST_ROUNDS, _MOST_PASSES = 50, 200
 
@@ -35,11 +34,6 @@ def _climb(products, turn):
     return turn
 
 
-def scores_of(machine, result):
-    """Scores of all rows by the function of a mixture."""
-    return machine.scores(mixed_coefficients(machine, result)[None])[0]
-
-
 def widest(machine, result, tol):
     """The labeling with the least objective by itself, of those mixed and of that nearest to the mixture.
 
@@ -47,10 +41,6 @@ def widest(machine, result, tol):
     different ones says little, and one of them, or what they say together, may be much better than the rest.
     """
     most = 1 if machine.is_exact else _MOST_PASSES  # near enough to compare, where a cost is very high
-    together = machine.label_set.best(np.ones(len(machine.ridge)), scores_of(machine, result))
-    alone = [
-        (label, weigh_labels(machine, label[None], np.ones(1), result.x, tol=tol, max_iter=most))
-        for label in (together, *result.labels)
-    ]
-    label, found = min(alone, key=lambda pair: pair[1].objective)
-    return replace(result, x=found.dual, labels=label[None], label_weights=np.ones(1))
+    labels = (nearest_labeling(machine, result), *result.labels)
+    singles = [alone(machine, result, label, tol=tol, max_iter=most) for label in labels]
+    return min(singles, key=lambda single: single[1].objective)[0]

@@ -8,9 +8,9 @@ from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 
 from weakly._compat import Interval, StrOptions
-from weakly._mixture import LabelMixture
+from weakly._mixture import LabelMixture, scores_of
 from weakly._progress import Progress
-from weakly.cluster._rounding import agreeing, scores_of, widest
+from weakly.cluster._rounding import agreeing, widest
 from weakly.cluster._starts import alignment_start, given_start, kmeans_start, spectral_start
 from weakly.solvers import SignSet
 

@@ -20,19 +20,18 @@ from weakly._calibration import (
     probabilities,
 )
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly._estimator import KernelEstimator, ScoredClassifier, check_shares
+from weakly._estimator import GraphEstimator, ScoredClassifier, check_shares
 from weakly._labels import encode_labels
 from weakly._memory import dense_bytes, fits, require_fit
 from weakly._progress import Progress
-from weakly.graphs import WEIGHTS, Graph, affinity_graph, neighbor_graph
 from weakly.kernels import resolve_kernel
 from weakly.solvers import solve_conjugate, solve_restricted, solve_simplex
 from weakly.spaces import CorrectedSpace, build_space, deform
 
 # Parameters whose change leaves the space as it is.
 _LABEL_PARAMS = {
-    "class_mass_normalization", "class_prior", "early_stopping", "loss", "max_iter", "resplit", "solver",
-    "step", "tol", "unlabeled", "verbose", "warm_start",
+    "class_mass_normalization", "class_prior", "early_stopping", "exclusive", "exclusive_penalty", "loss",
+    "max_iter", "resplit", "smoothing", "solver", "step", "tol", "unlabeled", "verbose", "warm_start",
 }  # fmt: skip
 _PATIENCE = 10  # iterations without a changed decision that end an early-stopped solve
 _REMEDIES = {
@@ -44,16 +43,13 @@ _SIMPLEX_REMEDY = "set approximation='nystroem' with a smaller n_components, or 
 _CG_REMEDY = "use the squared hinge or the squared loss with solver='cg', or approximation='nystroem'"
 
 
-class LaplacianModel(KernelEstimator):
+class LaplacianModel(GraphEstimator):
     """Geometry and solving, for classifiers and regressors alike."""
 
     _parameter_constraints: dict = {
-        **KernelEstimator._parameter_constraints,
+        **GraphEstimator._parameter_constraints,
         "ambient_penalty": [Interval(Real, 0, None, closed="neither")],
         "graph_penalty": [Interval(Real, 0, None, closed="left")],
-        "graph": [StrOptions({"knn"}), Graph, "array-like", "sparse matrix"],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "graph_weights": [StrOptions(set(WEIGHTS))],
         "laplacian": [StrOptions({"symmetric", "unnormalized"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "early_stopping": ["boolean"],
@@ -68,15 +64,10 @@ class LaplacianModel(KernelEstimator):
         # The factored space of a warm start is n x n and is rebuilt on demand: it does not travel.
         return {name: value for name, value in super().__getstate__().items() if name != "_warm"}
 
-    def _check_rows(self, X, y):
-        X = super()._check_rows(X, y)
-        needs_neighbors = self.graph_penalty > 0 and isinstance(self.graph, str)
-        if needs_neighbors and self.n_neighbors >= X.shape[0]:
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} but n_samples={X.shape[0]}: lower n_neighbors, pass a "
-                "graph, or set graph_penalty=0."
-            )
-        return X
+    _without_graph = ", or set graph_penalty=0"
+
+    def _needs_graph(self):
+        return self.graph_penalty > 0
 
     def _geometry(self, X, progress):
         """Stage 3: the geometry, which sees no label; kept for the next fit with ``warm_start``."""
@@ -130,24 +121,6 @@ class LaplacianModel(KernelEstimator):
         function = settings.pop("kernel") if callable(self.kernel) else None  # compared as it is: no hash
         return joblib.hash([X, settings]), function
 
-    def _build_graph(self, X):
-        if self.graph_penalty == 0:
-            return None
-        if isinstance(self.graph, str):
-            return neighbor_graph(
-                X,
-                n_neighbors=self.n_neighbors,
-                weights=self.graph_weights,
-                is_kernel=self.kernel == "precomputed",
-                random_state=self.random_state,
-            )
-        graph = self.graph if isinstance(self.graph, Graph) else affinity_graph(self.graph)
-        if graph.n_rows != X.shape[0]:
-            raise ValueError(
-                f"graph has {graph.n_rows} rows and X has {X.shape[0]}: they must be the same rows."
-            )
-        return graph
-
     def _solve(self, space, rows, targets, weights, progress):
         """Stage 4: the minimiser."""
         result = self._minimize(space, rows, targets, weights, progress)
@@ -181,22 +154,11 @@ class LaplacianModel(KernelEstimator):
     def _is_direct(self, space, n_labeled):
         if isinstance(space.base, CorrectedSpace):
             return False
-        n_bytes = _direct_bytes(space, n_labeled)
+        n_bytes = direct_bytes(space, n_labeled)
         if self._loss_name == "hinge" or self.solver not in ("auto", "cg"):
             require_fit(n_bytes, "the direct solver", _CG_REMEDY)
             return True
         return self.solver == "auto" and fits(n_bytes)
-
-    def _warn_of_unreached(self, labeled):
-        """Say once how many rows no label reaches along the graph."""
-        unreached = 0 if self.graph_ is None else int(self.graph_.unreached(labeled).sum())
-        if unreached:
-            warnings.warn(
-                f"{unreached} rows lie in parts of the graph without a label: for them the kernel decides "
-                "alone. Raise n_neighbors to join the parts, or label a row in each.",
-                UserWarning,
-                stacklevel=3,
-            )
 
 
 class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
@@ -245,7 +207,7 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
     def _minimize(self, space, rows, targets, weights, progress):
         if not self.simplex or targets.shape[1] == 1:
             return super()._minimize(space, rows, targets, weights, progress)
-        n_bytes = _direct_bytes(space, len(rows))
+        n_bytes = direct_bytes(space, len(rows))
         n_bytes += dense_bytes(len(rows), len(rows)) if self._loss_name == "hinge" else 0
         require_fit(n_bytes, "the solver for simplex=True", _SIMPLEX_REMEDY)
         settings = {"loss": self._loss_name, "tol": _SIMPLEX_TOL * self.tol, "max_iter": self.max_iter}
@@ -303,7 +265,7 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         return reach * decisions + (1 - reach) * alone
 
 
-def _direct_bytes(space, n_labeled):
+def direct_bytes(space, n_labeled):
     """The factor, and the representers of the labelled rows with their Gram matrix and its own factor."""
     n_params, n_kept = space.n_params, min(n_labeled, space.n_params)
     return (

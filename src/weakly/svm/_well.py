@@ -1,14 +1,15 @@
 """Support vector machine with unlabelled rows, as a convex mixture of labelings."""
 
-from numbers import Real
+from dataclasses import replace
+from numbers import Integral, Real
 
 import numpy as np
 
 from weakly._calibration import prior_temperature, probabilities
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly._estimator import ScoredClassifier, check_shares, class_codes
+from weakly._estimator import ScoredClassifier, class_codes, shares_of
 from weakly._labels import encode_labels
-from weakly._mixture import LabelMixture
+from weakly._mixture import LabelMixture, alone, nearest_labeling
 from weakly._progress import Progress
 from weakly.solvers import SignSet, supervised_scores
 
@@ -47,7 +48,8 @@ class WellSVC(ScoredClassifier, LabelMixture):
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
         A callable takes two matrices and returns the Gram matrix of their rows. With "linear" there is no
         Gram matrix: passes over the non-zero entries do all the work. For very many rows of text
-        ``loss="hinge"`` with ``oracle="step"`` is the fastest.
+        ``loss="hinge"`` with ``oracle="step"`` is the fastest, and ``refine=3`` brings it near to a machine
+        that knows all labels.
     gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
         Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
         the median distance between rows, "mean-distance" to the root of the mean squared distance;
@@ -65,6 +67,11 @@ class WellSVC(ScoredClassifier, LabelMixture):
         several starts, which comes nearest to the optimum.
     max_labels : int, default=20
         Most labelings in the mixture of a class.
+    refine : int, default=0
+        Most rounds after the mixture. In each, the labeling that fits the scores best takes its place, and
+        the machine is fitted to that one alone; rounds end early where it stays the same. Both steps lower
+        the objective of a single labeling. It helps where the mixture is nearly right, as on very many rows
+        of text.
     tol : float, default=3e-3
         Relative gain of the objective at which no further labeling joins.
     unlabeled : "auto", None or a label, default="auto"
@@ -112,7 +119,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
     Notes
     -----
     Algorithm 2 of [wellsvm]_. Departures: rows are centred, the weights of labelings are found by accelerated
-    steps, and a search goes on from the labeling it found (``oracle="step"`` does not).
+    steps, a search goes on from the labeling it found (``oracle="step"`` does not), and ``refine`` is new.
 
     References
     ----------
@@ -135,6 +142,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
         **LabelMixture._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "refine": [Interval(Integral, 0, None, closed="left")],
         "balance": [StrOptions({"labeled"}), Interval(Real, 0, 1, closed="neither"), "array-like", None],
     }
 
@@ -155,6 +163,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
         n_components=1000,
         oracle="ascent",
         max_labels=20,
+        refine=0,
         tol=3e-3,
         unlabeled="auto",
         verbose=0,
@@ -174,6 +183,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
         self.n_components = n_components
         self.oracle = oracle
         self.max_labels = max_labels
+        self.refine = refine
         self.tol = tol
         self.unlabeled = unlabeled
         self.verbose = verbose
@@ -199,7 +209,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
         X = self._check_rows(X, y)
         weights = check_sample_weight(sample_weight, X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
-        self.class_prior_ = self._shares(labels)
+        self.class_prior_ = shares_of(self.balance, labels)
         progress = Progress(type(self).__name__, self.verbose)
         with progress.stage("space"):
             space = self._space(X)
@@ -223,17 +233,6 @@ class WellSVC(ScoredClassifier, LabelMixture):
         n_labeled, n_unlabeled = len(labels.labeled), len(labels.codes) - len(labels.labeled)
         return self.C * min(1.0, np.sqrt(n_labeled / max(n_unlabeled, 1)) / 2)
 
-    def _shares(self, labels):
-        if self.balance is None:
-            return None
-        if isinstance(self.balance, str):
-            return labels.frequencies
-        if np.ndim(self.balance) == 0 and labels.n_classes == 2:
-            return np.array([1 - self.balance, self.balance])
-        return check_shares(
-            self.balance, labels.n_classes, "balance must be 'labeled', None, the share of the second of two"
-        )
-
     def _counts(self, labels):
         """Fewest and most positive rows among the unlabelled, of each problem."""
         n_unlabeled = len(labels.codes) - len(labels.labeled)
@@ -249,7 +248,18 @@ class WellSVC(ScoredClassifier, LabelMixture):
         machine.label_set = SignSet(labeled, signs, len(machine.ridge), *n_positive)
         scores = supervised_scores(machine, labeled, signs)
         start = machine.label_set.best(np.ones(len(scores)), scores)
-        return self._cut(machine, start, callback)
+        return self._refined(machine, self._cut(machine, start, callback))
+
+    def _refined(self, machine, result):
+        """Take the nearest labeling and fit to it, in turn: descent from where the relaxation ended."""
+        for _ in range(self.refine):
+            label = nearest_labeling(machine, result)
+            if len(result.labels) == 1 and (label == result.labels[0]).all():
+                break
+            result, found = alone(machine, result, label, tol=self.tol)
+            if not found.is_solved:
+                return replace(result, status="max_iter")
+        return result
 
     def _publish(self, space, machine, results, dtype):
         self._warn_unfinished(results)
