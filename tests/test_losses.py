@@ -8,6 +8,7 @@ FORMULAS = {
     "squared": lambda y, f: 0.5 * (y - f) ** 2,
     "squared_hinge": lambda y, f: 0.5 * (1 - y * f) ** 2 if y * f < 1 else 0.0,
     "hinge": lambda y, f: 1 - y * f if y * f < 1 else 0.0,
+    "logistic": lambda y, f: np.log1p(np.exp(-y * f)),
 }
 
 
@@ -36,3 +37,13 @@ def test_active_part_is_the_parabola_and_carries_the_derivative(name, y):
 def test_squared_hinge_has_active_and_inactive_rows_and_the_hinge_no_parabola():
     assert set(LOSSES["squared_hinge"].active(np.ones_like(F), F)) == {True, False}
     assert LOSSES["hinge"].active is None
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("y", [-1.0, 1.0])
+def test_slopes_are_derivatives(name, y):
+    loss, step = LOSSES[name], 1e-6
+    points = F[np.abs(y * F - 1) > 0.01]  # off the kink of the hinge
+    targets = np.full_like(points, y)
+    slopes = (loss.value(targets, points + step) - loss.value(targets, points - step)) / (2 * step)
+    np.testing.assert_allclose(loss.slope(targets, points), slopes, atol=1e-8)

@@ -1,4 +1,4 @@
-"""Total variation and Cheeger ratios against loops over pairs of rows, and against sets."""
+"""Regularisers against loops over pairs of rows, against sets, and against finite differences."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.oracles.brute_graph import roughness
 from tests.oracles.variation import cut_ratio, median_ratio
 from weakly.graphs import affinity_graph
-from weakly.regularizers import cheeger_ratio, total_variation
+from weakly.regularizers import EXCLUSIVE, Exclusive, cheeger_ratio, total_variation
 
 BRIEFLY = settings(max_examples=60, deadline=None)
 
@@ -68,3 +68,51 @@ def test_float32_scores(function):
     graph, _ = random_graph(np.random.default_rng(1), 8)
     scores = np.random.default_rng(2).normal(size=(8, 2)).astype(np.float32)
     np.testing.assert_allclose(function(graph, scores), function(graph, scores.astype(float)), rtol=1e-5)
+
+
+@BRIEFLY
+@given(
+    seed=st.integers(0, 2**16),
+    n_classes=st.integers(2, 5),
+    kind=st.sampled_from(EXCLUSIVE),
+    smoothing=st.sampled_from([0.01, 0.5]),
+)
+def test_charges_and_their_derivatives(seed, n_classes, kind, smoothing):
+    """Values by loops over classes, derivatives by finite differences."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(6, n_classes))
+    near = np.abs(scores[..., None] - [0.0, smoothing]).min(axis=2) < 1e-3
+    scores[near] += 5e-3  # off the kinks of the second derivative
+    charge = Exclusive(kind, smoothing)
+
+    def part(f):
+        return 0 if f <= 0 else f * f / (2 * smoothing) if f < smoothing else f - smoothing / 2
+
+    for row, value in zip(scores, charge.value(scores), strict=True):
+        parts = [part(f) for f in row]
+        pairs = sum(parts[m] * parts[k] for m in range(n_classes) for k in range(m))
+        own = sum(p * p for p in parts) / 2
+        assert value == pytest.approx(pairs + (own if kind == "sum" else 0), abs=1e-12)
+    step = rng.normal(size=scores.shape)
+    tiny = 1e-6
+    slope = (charge.value(scores + tiny * step) - charge.value(scores - tiny * step)) / (2 * tiny)
+    np.testing.assert_allclose((charge.gradient(scores) * step).sum(axis=1), slope, atol=1e-6)
+    bend = (charge.gradient(scores + tiny * step) - charge.gradient(scores - tiny * step)) / (2 * tiny)
+    np.testing.assert_allclose(charge.hessian_product(scores, step), bend, atol=1e-5)
+
+
+@BRIEFLY
+@given(seed=st.integers(0, 2**16), n_classes=st.integers(2, 6), smoothing=st.sampled_from([0.01, 0.3, 2.0]))
+def test_smoothing_lacks_at_most_what_it_may(seed, n_classes, smoothing):
+    """[per] Proposition 2 before its last bound, with the 1/2 that it lost."""
+    scores = np.random.default_rng(seed).normal(size=(20, n_classes))
+    positive = np.maximum(scores, 0).sum(axis=1)
+    lacking = positive**2 / 2 - Exclusive("sum", smoothing).value(scores)
+    assert (lacking >= -1e-12).all()
+    assert (lacking <= smoothing * n_classes * positive / 2 + 1e-12).all()
+
+
+def test_charges_that_are_none():
+    for wrong, message in (({"kind": "all"}, "exclusive is 'all'"), ({"smoothing": 0.0}, "smoothing is 0")):
+        with pytest.raises(ValueError, match=message):
+            Exclusive(**wrong)

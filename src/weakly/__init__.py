@@ -13,14 +13,17 @@ __version__ = _version("weakly")
 _HOME = {
     "CheegerRLSClassifier": "manifold",
     "CheegerSVC": "manifold",
+    "ExclusiveLaplacianSVC": "manifold",
     "LaplacianRLSClassifier": "manifold",
     "LaplacianRLSRegressor": "manifold",
     "LaplacianSVC": "manifold",
+    "ProbabilisticLabelSVC": "svm",
     "TotalVariationRLSClassifier": "manifold",
     "TotalVariationSVC": "manifold",
     "WellClustering": "cluster",
     "WellMultiInstanceSVC": "multi_instance",
     "WellSVC": "svm",
+    "WestonWatkinsSVC": "svm",
     "LabelView": "_labels",
     "encode_labels": "_labels",
 }

@@ -6,6 +6,7 @@ loss               value                           used by
 "squared"          ``(y - f)^2 / 2``               Laplacian RLS
 "squared_hinge"    ``max(1 - y f, 0)^2 / 2``       Laplacian SVM
 "hinge"            ``max(1 - y f, 0)``             Laplacian SVM, through LIBSVM
+"logistic"         ``log(1 + exp(-y f))``          exclusive Laplacian SVM
 =================  ==============================  ============================
 
 For signs ``y`` the squared hinge is ``(y - f)^2 / 2`` on the rows inside the margin and 0 elsewhere. The
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 __all__ = ["LOSSES", "Loss"]
 
@@ -32,6 +34,8 @@ class Loss:
         How estimators call it.
     value : callable
         ``value(y, f)``.
+    slope : callable
+        ``slope(y, f)``, the derivative by ``f``; of the hinge at its kink, 0.
     active : callable or None, default=None
         ``active(y, f)``: where the loss is ``(y - f)^2 / 2``, being 0 elsewhere; ``None`` for other losses.
 
@@ -45,14 +49,26 @@ class Loss:
 
     name: str
     value: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    slope: Callable[[np.ndarray, np.ndarray], np.ndarray]
     active: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
 
 LOSSES = {
     loss.name: loss
     for loss in (
-        Loss("squared", lambda y, f: (y - f) ** 2 / 2, lambda y, f: np.ones(f.shape, dtype=bool)),
-        Loss("squared_hinge", lambda y, f: np.maximum(1 - y * f, 0) ** 2 / 2, lambda y, f: y * f < 1),
-        Loss("hinge", lambda y, f: np.maximum(1 - y * f, 0)),
+        Loss(
+            "squared",
+            lambda y, f: (y - f) ** 2 / 2,
+            lambda y, f: f - y,
+            lambda y, f: np.ones(f.shape, dtype=bool),
+        ),
+        Loss(
+            "squared_hinge",
+            lambda y, f: np.maximum(1 - y * f, 0) ** 2 / 2,
+            lambda y, f: -y * np.maximum(1 - y * f, 0),
+            lambda y, f: y * f < 1,
+        ),
+        Loss("hinge", lambda y, f: np.maximum(1 - y * f, 0), lambda y, f: -y * (y * f < 1)),
+        Loss("logistic", lambda y, f: np.logaddexp(0, -y * f), lambda y, f: -y * expit(-y * f)),
     )
 }

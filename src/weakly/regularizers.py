@@ -1,12 +1,16 @@
-"""Regularisers: what the scores of all rows pay for not fitting the graph."""
+"""Regularisers: what the scores of all rows pay for not fitting the graph, or each other."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from weakly.graphs import Graph
 
-__all__ = ["cheeger_ratio", "total_variation"]
+__all__ = ["EXCLUSIVE", "Exclusive", "cheeger_ratio", "total_variation"]
+
+EXCLUSIVE = ("sum", "pairs")
 
 
 def total_variation(graph: Graph, scores: np.ndarray) -> np.ndarray:
@@ -69,3 +73,102 @@ def cheeger_ratio(graph: Graph, scores: np.ndarray) -> np.ndarray:
     distance = np.abs(scores - np.median(scores, axis=0)).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(distance > 0, total_variation(graph, scores) / distance, np.inf)
+
+
+@dataclass(frozen=True)
+class Exclusive:
+    """A charge on rows that several classes claim.
+
+    With ``p_m`` the positive part of the score of class ``m``, rounded off at 0, a row pays
+    ``(sum_m p_m)^2 / 2`` (``kind="sum"``, [per] Eq. (4)), which charges a single positive score as well, or
+    ``sum_{m < k} p_m p_k`` (``kind="pairs"``), which does not, but is not convex.
+
+    Parameters
+    ----------
+    kind : {"sum", "pairs"}, default="sum"
+        What is charged.
+    smoothing : float, default=0.01
+        Scores from 0 to this are rounded off: ``p = f^2 / (2 smoothing)`` there, and ``f - smoothing / 2``
+        above ([per] Eq. (7)).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.regularizers import Exclusive
+    >>> claimed = np.array([[2.0, -1.0, -1.0], [2.0, 1.0, -1.0]])
+    >>> [Exclusive(kind, smoothing=1e-9).value(claimed).round(6).tolist() for kind in ("sum", "pairs")]
+    [[2.0, 4.5], [0.0, 2.0]]
+    """
+
+    kind: str = "sum"
+    smoothing: float = 1e-2
+
+    def __post_init__(self) -> None:
+        if self.kind not in EXCLUSIVE:
+            raise ValueError(f"exclusive is {self.kind!r}: use one of {', '.join(EXCLUSIVE)}.")
+        if not 0 < self.smoothing < np.inf:
+            raise ValueError(f"smoothing is {self.smoothing}: it must be a positive number.")
+
+    def value(self, scores: np.ndarray) -> np.ndarray:
+        """What each row pays.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, n_classes)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            At least 0.
+        """
+        parts = self._parts(scores)
+        return (parts.sum(axis=1) ** 2 - self._own(parts**2).sum(axis=1)) / 2
+
+    def gradient(self, scores: np.ndarray) -> np.ndarray:
+        """Derivative of the sum over the rows.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, n_classes)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            0 where a score is negative.
+        """
+        parts = self._parts(scores)
+        return self._slopes(scores) * (parts.sum(axis=1, keepdims=True) - self._own(parts))
+
+    def hessian_product(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Change of the gradient along a direction.
+
+        Parameters
+        ----------
+        scores, direction : ndarray of shape (n_rows, n_classes)
+            Scores, and how they change.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The product, row by row.
+        """
+        parts, slopes = self._parts(scores), self._slopes(scores)
+        bends = ((scores > 0) & (scores < self.smoothing)) / self.smoothing
+        along = slopes * direction
+        return bends * direction * (parts.sum(axis=1, keepdims=True) - self._own(parts)) + slopes * (
+            along.sum(axis=1, keepdims=True) - self._own(along)
+        )
+
+    def _parts(self, scores: np.ndarray) -> np.ndarray:
+        slopes = self._slopes(scores)
+        return slopes * (scores - self.smoothing * slopes / 2)
+
+    def _slopes(self, scores: np.ndarray) -> np.ndarray:
+        """The maximiser ``v`` of [per] Eq. (7)."""
+        return np.clip(scores / self.smoothing, 0, 1)
+
+    def _own(self, terms: np.ndarray) -> np.ndarray:
+        """What a class is not charged for by itself."""
+        return terms if self.kind == "pairs" else np.zeros_like(terms)

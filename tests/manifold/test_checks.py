@@ -6,6 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from weakly import (
     CheegerRLSClassifier,
     CheegerSVC,
+    ExclusiveLaplacianSVC,
     LaplacianRLSClassifier,
     LaplacianRLSRegressor,
     LaplacianSVC,
@@ -28,6 +29,9 @@ SETTINGS = [
     LaplacianSVC(approximation="fourier", n_components=30, random_state=0),
     LaplacianRLSRegressor(),
     LaplacianRLSRegressor(approximation="nystroem", n_components=20, random_state=0),
+    ExclusiveLaplacianSVC(),
+    ExclusiveLaplacianSVC(exclusive="sum", loss="logistic", solver="apg", unlabeled=None),
+    ExclusiveLaplacianSVC(kernel="linear", exclusive_penalty=10),
     TotalVariationRLSClassifier(),
     TotalVariationRLSClassifier(unlabeled=None),
     TotalVariationRLSClassifier(kernel="linear"),

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from weakly import WellSVC
+from weakly import ProbabilisticLabelSVC, WellSVC, WestonWatkinsSVC
 
 KEEPS_ROWS = (
     "a row of weight 0 loses its label but stays among the unlabelled, unlike a row that is taken out"
@@ -17,10 +17,17 @@ SETTINGS = [
     WellSVC(kernel="linear"),
     WellSVC(kernel="linear", loss="hinge", center=False, oracle="step"),
     WellSVC(approximation="nystroem", n_components=20, random_state=0),
+    ProbabilisticLabelSVC(n_neighbors=3),
+    ProbabilisticLabelSVC(n_neighbors=3, unlabeled=None),
+    ProbabilisticLabelSVC(n_neighbors=3, kernel="linear", balance=None, harden=False, alpha_labeled=0.1),
+    WestonWatkinsSVC(gamma=0.1, tol=1e-13, max_iter=20000),
+    WestonWatkinsSVC(kernel="linear", tol=1e-13, max_iter=20000),
 ]
 
 
 def expected_failures(estimator):
+    if isinstance(estimator, WestonWatkinsSVC):
+        return {}
     failures = {
         "check_sample_weight_equivalence_on_dense_data": KEEPS_ROWS,
         "check_sample_weight_equivalence_on_sparse_data": KEEPS_ROWS,

@@ -1,6 +1,7 @@
 """Classifiers and regressors whose scores vary slowly along a graph."""
 
 from weakly.manifold._cheeger import CheegerRLSClassifier, CheegerSVC
+from weakly.manifold._exclusive import ExclusiveLaplacianSVC
 from weakly.manifold._laplacian_rls import LaplacianRLSClassifier, LaplacianRLSRegressor
 from weakly.manifold._laplacian_svc import LaplacianSVC
 from weakly.manifold._total_variation import TotalVariationRLSClassifier, TotalVariationSVC
@@ -8,6 +9,7 @@ from weakly.manifold._total_variation import TotalVariationRLSClassifier, TotalV
 __all__ = [
     "CheegerRLSClassifier",
     "CheegerSVC",
+    "ExclusiveLaplacianSVC",
     "LaplacianRLSClassifier",
     "LaplacianRLSRegressor",
     "LaplacianSVC",

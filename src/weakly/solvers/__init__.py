@@ -5,11 +5,13 @@ from weakly.solvers._cheeger import solve_cheeger
 from weakly.solvers._conjugate import solve_conjugate
 from weakly.solvers._cutting_plane import solve_cutting_plane
 from weakly.solvers._direct import solve_newton, solve_ridge
+from weakly.solvers._exclusive import solve_exclusive
 from weakly.solvers._hinge import solve_hinge
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import prox_hinge
 from weakly.solvers._label_machine import KernelMachine, LabelMachine, supervised_scores
 from weakly.solvers._label_sets import KeyInstances, LabelSet, SignSet
+from weakly.solvers._label_walk import solve_label_walk
 from weakly.solvers._label_weights import WeightedLabels, weigh_labels
 from weakly.solvers._linear_machine import LinearMachine
 from weakly.solvers._poisson import solve_poisson
@@ -20,6 +22,7 @@ from weakly.solvers._simplex import project_simplex
 from weakly.solvers._simplex_admm import solve_simplex
 from weakly.solvers._total_variation import solve_total_variation
 from weakly.solvers._tv_prox import Edges, prox_total_variation, prox_total_variation_reference
+from weakly.solvers._weston_watkins import solve_weston_watkins
 
 __all__ = [
     "Edges",
@@ -42,14 +45,17 @@ __all__ = [
     "solve_cheeger",
     "solve_conjugate",
     "solve_cutting_plane",
+    "solve_exclusive",
     "solve_hinge",
     "solve_hinge_dual",
+    "solve_label_walk",
     "solve_newton",
     "solve_poisson",
     "solve_restricted",
     "solve_ridge",
     "solve_simplex",
     "solve_total_variation",
+    "solve_weston_watkins",
     "supervised_scores",
     "sweep_cut",
     "weigh_labels",

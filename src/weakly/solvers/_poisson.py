@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from weakly.graphs import Graph
+from weakly.solvers._graph_system import conjugate_gradients
 from weakly.solvers._result import SolverResult
 
 
@@ -58,7 +59,9 @@ def solve_poisson(
     means, spreads = _moments(labels, targets, components[rows])
     sources = np.zeros((graph.n_rows, targets.shape[1]))  # rounding in float32 would add up to drift
     sources[rows] = targets - means[components[rows]]
-    u, history = _conjugate_gradients(graph, sources, tol, max_iter)
+    exact = Graph(graph.affinity.astype(np.float64))  # so that rows of L sum to 0
+    degrees = np.where(exact.degrees > 0, exact.degrees, 1)
+    u, history = conjugate_gradients(exact.laplacian("unnormalized"), degrees, sources, tol, max_iter)
     u_means, u_spreads = _moments(members, u, components)
     scales = np.divide(spreads, u_spreads, out=np.zeros_like(spreads), where=u_spreads > 0)
     reached = labels.sum(axis=1) > 0
@@ -85,37 +88,3 @@ def _moments(
     means = indicators @ values / counts
     variances = indicators @ (values - means[component_of]) ** 2 / counts
     return means, np.sqrt(variances)
-
-
-def _conjugate_gradients(
-    graph: Graph, sources: np.ndarray, tol: float, max_iter: int
-) -> tuple[np.ndarray, list[tuple[float, float]]]:
-    """Solve ``L u = sources``, and keep objective and relative residual."""
-    exact = Graph(graph.affinity.astype(np.float64))  # so that rows of L sum to 0
-    laplacian = exact.laplacian("unnormalized")
-    degrees = np.where(exact.degrees > 0, exact.degrees, 1)[:, None]
-    u, residual = np.zeros_like(sources), sources.copy()
-    direction = residual / degrees
-    energy = first = _inner(residual, direction)
-    history = [(0.0, float(first.any()))]
-    while history[-1][1] > tol and len(history) <= max_iter:
-        image = laplacian @ direction
-        # A column that has converged stands still: only rounding is left, and L does not hold constants back.
-        active = energy > tol**2 * first
-        length = _ratio(energy * active, _inner(direction, image))
-        u += length * direction
-        residual -= length * image
-        scaled = residual / degrees
-        previous, energy = energy, _inner(residual, scaled)
-        direction = scaled + _ratio(energy, previous) * direction
-        objective = history[-1][0] - float((length * previous).sum()) / 2
-        history.append((objective, float(np.sqrt(_ratio(energy, first).max()))))
-    return u, history
-
-
-def _inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->j", a, b)
-
-
-def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)

@@ -1,5 +1,7 @@
-"""Support vector machines that choose the labels they are not given."""
+"""Support vector machines that find the labels they are not given, or probabilities of them."""
 
+from weakly.svm._probabilistic import ProbabilisticLabelSVC
 from weakly.svm._well import WellSVC
+from weakly.svm._weston_watkins import WestonWatkinsSVC
 
-__all__ = ["WellSVC"]
+__all__ = ["ProbabilisticLabelSVC", "WellSVC", "WestonWatkinsSVC"]

@@ -1,0 +1,260 @@
+"""Laplacian support vector machine of several classes that exclude each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Real
+
+import numpy as np
+
+from weakly._compat import Interval, StrOptions
+from weakly._memory import dense_bytes, require_fit
+from weakly.manifold._base import LaplacianClassifierBase, direct_bytes
+from weakly.regularizers import EXCLUSIVE
+from weakly.solvers import solve_exclusive
+
+_DROPPED = {"early_stopping", "simplex"}
+_N_STACKS = 20  # functions that the solver holds at a time: steps and changes it remembers, and its own
+
+
+class ExclusiveLaplacianSVC(LaplacianClassifierBase):
+    """Laplacian support vector machine whose classes must not claim the same unlabelled row.
+
+    With signs ``y`` of each class on the labelled rows, the scores ``f`` of all classes minimise together ::
+
+        sum_m ( sum_labelled loss(y_im f_im)  +  a/2 ||f_m||^2  +  g/2 f_m' L f_m )  +  c sum_unlabelled q_i
+
+    where ``q_i`` is charged to a row whose scores of several classes are positive.
+
+    Parameters
+    ----------
+    ambient_penalty : float, default=1e-3
+        Weight ``a`` of the norm of the functions.
+    graph_penalty : float, default=0.1
+        Weight ``g`` of the graph. With 0 there is none.
+    exclusive_penalty : float, default=0.1
+        Weight ``c`` of the charge. With 0 this is :class:`LaplacianSVC`.
+    exclusive : {"sum", "pairs"}, default="pairs"
+        What a row is charged, of the positive parts ``p_m`` of its scores: ``(sum_m p_m)^2 / 2`` as in the
+        paper, which charges a single class that claims the row as well and so makes all scores smaller; or
+        ``sum_{m < k} p_m p_k``, which does not, but is not convex: the method then goes downhill from the
+        Laplacian machine.
+    smoothing : float, default=0.01
+        Positive parts are rounded off below this score.
+    loss : {"squared_hinge", "logistic"}, default="squared_hinge"
+        Loss of the labelled rows.
+    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
+        A callable takes two matrices and returns the Gram matrix of their rows.
+    gamma : float or {"median", "scale", "mean-distance"}, default="median"
+        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
+        the median distance between rows, "mean-distance" to the root of the mean squared distance;
+        "scale" is ``1 / (n_features * X.var())``.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly".
+    graph : "knn", Graph or affinity matrix, default="knn"
+        Neighbours of each row, or a graph over exactly the rows of ``X``, in their order.
+    n_neighbors : int, default=5
+        Neighbours of each row in the "knn" graph.
+    graph_weights : {"self-tuning", "binary", "rbf", "cosine"}, default="self-tuning"
+        Weights of the "knn" graph, see :func:`weakly.graphs.neighbor_graph`.
+    laplacian : {"symmetric", "unnormalized"}, default="symmetric"
+        Laplacian ``L`` of the graph. With "symmetric" the weight ``g`` means the same on every graph.
+    class_mass_normalization : bool or array-like of shape (n_classes,), default=True
+        Shift and scale the scores of each class so that their mean and variance over all rows are those of
+        a class with its share among the labels, or with the given share. ``False`` takes scores as they are.
+    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
+        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
+    n_components : int, default=1000
+        Features of an approximation.
+    solver : {"lbfgs", "apg", "paper"}, default="lbfgs"
+        L-BFGS or accelerated gradients in the metric of the deformed kernel; "paper" is the published
+        algorithm with its constant, which moves on tiny problems only.
+    tol : float, default=1e-6
+        Norm of the gradient relative to that of functions that are 0.
+    max_iter : int, default=1000
+        Most iterations.
+    unlabeled : "auto", None or a label, default="auto"
+        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
+        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
+        a class.
+    warm_start : bool, default=False
+        Keep the graph, the space and its factorisation, and use them again when ``fit`` is called on the
+        same rows with other labels; a RandomState instance as ``random_state`` counts as a change.
+    verbose : int, default=0
+        1 shows stages and iterations.
+    random_state : int, RandomState or None, default=None
+        Draws landmarks, frequencies and the approximate neighbour search.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    class_prior_ : ndarray of shape (n_classes,)
+        Shares of the classes that the normalisation uses: those given, or those of the labels, each
+        counted once whatever its weight.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted labels of all training rows.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Class probabilities of all training rows.
+    temperature_ : float
+        Factor between decisions and the logits of the probabilities.
+    n_features_in_ : int
+        Columns of ``X``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when ``X`` has them.
+    graph_ : Graph or None
+        Graph over the training rows.
+    kernel_ : Kernel
+        Kernel with its parameters as numbers.
+    result_ : SolverResult
+        What the solver reports: objective, certificate, status.
+    n_iter_ : int
+        Iterations of the solver.
+    multi_positive_count_ : int
+        Unlabelled training rows that more than one class claims with a score above ``smoothing``; below it
+        positive scores are as good as 0, and crowd there. With two classes there are none.
+    multi_positive_path_ : ndarray of shape (n_steps,)
+        The same after each step of the solver.
+
+    See Also
+    --------
+    LaplacianSVC : Classes one by one.
+
+    Notes
+    -----
+    [per]_, on the deformed kernel ``K (a I + g L K)^-1``. The paper's step is far too short to arrive, so
+    gradients are taken in the metric of that kernel and steps are searched.
+
+    References
+    ----------
+    .. [per] X. Liu, X. Yuan, S. Yan, H. Jin, "Multi-class semi-supervised SVMs with positiveness exclusive
+       regularization", IEEE International Conference on Computer Vision, 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from weakly import ExclusiveLaplacianSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> partial = np.full(150, -1)
+    >>> partial[::15] = y[::15]
+    >>> model = ExclusiveLaplacianSVC(exclusive_penalty=10, n_neighbors=20).fit(X, partial)
+    >>> bool(model.multi_positive_count_ <= model.multi_positive_path_[0])
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **{
+            name: constraint
+            for name, constraint in LaplacianClassifierBase._parameter_constraints.items()
+            if name not in _DROPPED
+        },
+        "exclusive_penalty": [Interval(Real, 0, None, closed="left")],
+        "exclusive": [StrOptions(set(EXCLUSIVE))],
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "loss": [StrOptions({"squared_hinge", "logistic"})],
+        "solver": [StrOptions({"lbfgs", "apg", "paper"})],
+    }
+
+    def __init__(
+        self,
+        ambient_penalty=1e-3,
+        *,
+        graph_penalty=0.1,
+        exclusive_penalty=0.1,
+        exclusive="pairs",
+        smoothing=0.01,
+        loss="squared_hinge",
+        kernel="rbf",
+        gamma="median",
+        degree=3,
+        coef0=1.0,
+        graph="knn",
+        n_neighbors=5,
+        graph_weights="self-tuning",
+        laplacian="symmetric",
+        class_mass_normalization=True,
+        approximation="auto",
+        n_components=1000,
+        solver="lbfgs",
+        tol=1e-6,
+        max_iter=1000,
+        unlabeled="auto",
+        warm_start=False,
+        verbose=0,
+        random_state=None,
+    ):
+        self.ambient_penalty = ambient_penalty
+        self.graph_penalty = graph_penalty
+        self.exclusive_penalty = exclusive_penalty
+        self.exclusive = exclusive
+        self.smoothing = smoothing
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.graph_weights = graph_weights
+        self.laplacian = laplacian
+        self.class_mass_normalization = class_mass_normalization
+        self.approximation = approximation
+        self.n_components = n_components
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.unlabeled = unlabeled
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @property
+    def _loss_name(self):
+        return "squared_hinge"  # of the Laplacian machine that is the start
+
+    def _minimize(self, space, rows, targets, weights, progress):
+        others = np.setdiff1d(np.arange(space.n_rows), rows)
+        path = []
+
+        def watch(scores):
+            path.append(int(np.count_nonzero((scores[others] > self.smoothing).sum(axis=1) > 1)))
+            progress.count()
+
+        result = super()._minimize(space, rows, targets, weights, progress)
+        watch(space.scores(result.x))
+        if self.exclusive_penalty > 0 or self.loss == "logistic":
+            result = self._exclude(space, rows, targets, weights, result, watch, progress)
+        self.multi_positive_path_ = np.array(path)
+        self.multi_positive_count_ = path[-1]
+        return result
+
+    def _exclude(self, space, rows, targets, weights, apart, watch, progress):
+        """The classes together, from where they are one by one; of two classes there are both."""
+        is_binary, start = targets.shape[1] == 1, apart.x
+        if is_binary:
+            targets, start = np.hstack([-targets, targets]), np.hstack([-start, start])
+        stack = dense_bytes(2 * space.n_params + space.n_rows, targets.shape[1], copies=_N_STACKS)
+        require_fit(
+            stack + direct_bytes(space, len(rows)), "the solver of exclusive classes", "lower n_components"
+        )
+        with progress.stage("exclude"):
+            result = solve_exclusive(
+                space,
+                rows,
+                targets,
+                weights,
+                penalty=self.exclusive_penalty,
+                exclusive=self.exclusive,
+                smoothing=self.smoothing,
+                loss=self.loss,
+                start=start,
+                solver=self.solver,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                callback=watch,
+            )
+        theta = (result.x[:, 1:] - result.x[:, :1]) / 2 if is_binary else result.x
+        return replace(result, x=theta, n_iter=apart.n_iter + result.n_iter)

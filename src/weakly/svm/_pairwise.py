@@ -1,0 +1,46 @@
+"""What machines over pairs of classes share: the solver, and the way from its scores to labels."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+
+from sklearn.exceptions import ConvergenceWarning
+
+from weakly._calibration import prior_temperature
+from weakly._compat import Interval
+from weakly._estimator import ScoredClassifier
+from weakly.solvers import solve_weston_watkins
+
+MACHINE_CONSTRAINTS: dict = {"max_iter": [Interval(Integral, 1, None, closed="left")]}
+
+
+class PairwiseClassifier(ScoredClassifier):
+    """A kernel estimator whose classes are told apart pair by pair, all at once."""
+
+    def _solve_pairs(self, space, costs, progress):
+        """Publish the functions for these costs, and return their decisions on the rows of the space."""
+        with progress.stage("machine"):
+            result = solve_weston_watkins(
+                space, costs, tol=self.tol, max_iter=self.max_iter, callback=progress.count
+            )
+        if result.status == "max_iter":
+            warnings.warn(
+                f"{type(self).__name__} ended at a relative duality gap of {result.criterion[-1]:.2g}: scale "
+                f"the columns, or raise max_iter (now {self.max_iter}) or tol (now {self.tol:.2g}).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.result_ = result
+        self.n_iter_ = result.n_iter
+        self.temperature_ = prior_temperature(costs.shape[1])
+        self._function = space.function(result.x.astype(space.dtype))
+        return self._decide(space.scores(result.x))
+
+    def _decisions(self, X):
+        return self._decide(self._score(X))
+
+    def _decide(self, scores):
+        """Classes at the margin differ by 2, as +1 and -1 do; of two classes the second says all."""
+        scores = 2 * (scores + self.result_.intercept.astype(scores.dtype))
+        return scores[:, 1:] if scores.shape[1] == 2 else scores

@@ -1,0 +1,323 @@
+"""Support vector machine on probabilities of classes that a graph gives to every row."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from weakly._compat import Interval, StrOptions, check_sample_weight
+from weakly._estimator import GraphEstimator, shares_of
+from weakly._labels import encode_labels
+from weakly._progress import Progress
+from weakly.solvers import solve_label_walk
+from weakly.svm._pairwise import MACHINE_CONSTRAINTS, PairwiseClassifier
+
+
+class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
+    """Support vector machine taught by probable labels of all rows.
+
+    A walk on a graph of neighbours gives every row probabilities ``F_ip`` of the classes, and one of being
+    like no labelled row, its novelty. The functions ``f_p`` of the classes then minimise ::
+
+        sum_p ||f_p||^2 / 2  +  penalty sum_i sum_p F_ip sum_{q != p} max(1 - (f_p(x_i) - f_q(x_i)), 0)
+
+    so that rows count by how sure they are, and novel ones hardly at all.
+
+    Parameters
+    ----------
+    penalty : float, default=10.0
+        Cost of the loss of a row whose class is sure.
+    alpha_labeled : float, default=0.0
+        Probability, below 1, that a walk goes on from a labelled row. With 0 labels stand as they are; with
+        0.5, say, one among many of another class is overruled.
+    alpha_unlabeled : float, default=0.999
+        Probability, below 1, that a walk goes on from an unlabelled row. The lower, the more of the rows far
+        from all labels are taken for novel, and the nearer to the labels the machine looks.
+    balance : "labeled", array-like of shape (n_classes,), float or None, default="labeled"
+        Shares of the classes, in sorted order, that probabilities are scaled to; a number is the share of
+        the second of two. "labeled" takes the shares among the labels, ``None`` leaves the probabilities as
+        the walk gives them, in which a class whose labels lie well takes rows from the others.
+    harden : bool or "auto", default="auto"
+        Count a row for its most probable class only, with all that is not novel. "auto" does so with more
+        than two classes, where the loss is at odds with probabilities that are all below a half.
+    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
+        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" there is no
+        Gram matrix: passes over the non-zero entries do all the work.
+    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
+        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
+        the median distance between rows, "mean-distance" to the root of the mean squared distance;
+        "scale" is ``1 / (n_features * X.var())``.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly".
+    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
+        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
+    n_components : int, default=1000
+        Features of an approximation.
+    graph : "knn", Graph, {array, sparse matrix} of shape (n_samples, n_samples), default="knn"
+        Neighbours of the rows, or a given graph or affinity.
+    n_neighbors : int, default=6
+        Neighbours of a row in "knn".
+    graph_weights : {"self-tuning", "binary", "rbf", "cosine"}, default="binary"
+        Weights of the edges of "knn".
+    novelty_threshold : float or None, default=None
+        Novelty, from 0 to 1, above which ``predict`` answers ``novel_label``; ``None`` is never. Of a new row
+        it is found by one step of the walk, to its neighbours among the training rows.
+    novel_label : label or "auto", default="auto"
+        What ``predict`` calls novel rows; "auto" is -1 for integers, "novel" for strings, ``NaN`` for floats.
+    tol : float, default=1e-3
+        Largest duality gap relative to the objective.
+    max_iter : int, default=10000
+        Most passes over the rows.
+    unlabeled : "auto", None or a label, default="auto"
+        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
+        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
+        a class.
+    verbose : int, default=0
+        1 shows stages and passes.
+    random_state : int, RandomState or None, default=None
+        Draws landmarks and frequencies, and seeds the approximate search for neighbours.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    class_prior_ : ndarray of shape (n_classes,) or None
+        Shares that probabilities were scaled to.
+    novelty_ : ndarray of shape (n_samples,)
+        Probability that a walk from the row ends at no label.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Probabilities of the classes if the row is not novel, as the walk gives them, scaled by ``balance``;
+        the shares of the labels where no label is in reach.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted labels of all training rows.
+    temperature_ : float
+        Factor between decisions and the logits of the probabilities.
+    n_features_in_ : int
+        Columns of ``X``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when ``X`` has them.
+    kernel_ : Kernel
+        Kernel with its parameters as numbers.
+    graph_ : Graph
+        The graph.
+    result_ : SolverResult
+        What the solver of the machine reports.
+    n_iter_ : int
+        Its passes.
+
+    See Also
+    --------
+    WestonWatkinsSVC : The same machine on labelled rows.
+    WellSVC : Labels of the unlabelled rows by their margin instead of a graph.
+
+    Notes
+    -----
+    The method of [plsvm]_ with two changes, which ``balance=None, harden=False`` undoes.
+
+    References
+    ----------
+    .. [plsvm] M. Qian, F. Nie, C. Zhang, "Probabilistic labeled semi-supervised SVM", IEEE International
+       Conference on Data Mining Workshops, 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from weakly import ProbabilisticLabelSVC
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> partial = np.full(200, -1)
+    >>> partial[[0, 1, 2, 5]] = y[[0, 1, 2, 5]]
+    >>> bool(np.mean(ProbabilisticLabelSVC().fit(X, partial).transduction_ == y) > 0.95)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **GraphEstimator._parameter_constraints,
+        **MACHINE_CONSTRAINTS,
+        "penalty": [Interval(Real, 0, None, closed="neither")],
+        "alpha_labeled": [Interval(Real, 0, 1, closed="left")],
+        "alpha_unlabeled": [Interval(Real, 0, 1, closed="left")],
+        "balance": [StrOptions({"labeled"}), Interval(Real, 0, 1, closed="neither"), "array-like", None],
+        "harden": ["boolean", StrOptions({"auto"})],
+        "novelty_threshold": [Interval(Real, 0, 1, closed="both"), None],
+        "novel_label": "no_validation",
+    }
+
+    def __init__(
+        self,
+        penalty=10.0,
+        *,
+        alpha_labeled=0.0,
+        alpha_unlabeled=0.999,
+        balance="labeled",
+        harden="auto",
+        kernel="rbf",
+        gamma="mean-distance",
+        degree=3,
+        coef0=1.0,
+        approximation="auto",
+        n_components=1000,
+        graph="knn",
+        n_neighbors=6,
+        graph_weights="binary",
+        novelty_threshold=None,
+        novel_label="auto",
+        tol=1e-3,
+        max_iter=10_000,
+        unlabeled="auto",
+        verbose=0,
+        random_state=None,
+    ):
+        self.penalty = penalty
+        self.alpha_labeled = alpha_labeled
+        self.alpha_unlabeled = alpha_unlabeled
+        self.balance = balance
+        self.harden = harden
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.approximation = approximation
+        self.n_components = n_components
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.graph_weights = graph_weights
+        self.novelty_threshold = novelty_threshold
+        self.novel_label = novel_label
+        self.tol = tol
+        self.max_iter = max_iter
+        self.unlabeled = unlabeled
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit on labelled and unlabelled rows together.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or their Gram matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Labels, with the marker of ``unlabeled`` where unknown.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factor of the cost of each row, labelled or not. 0 makes a row unlabelled, and leaves it to the
+            graph alone.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X = self._check_rows(X, y)
+        weights = check_sample_weight(sample_weight, X)
+        labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
+        self.class_prior_ = shares_of(self.balance, labels)
+        self.classes_ = labels.classes
+        self._novel_label = self._name_novelty()
+        progress = Progress(type(self).__name__, self.verbose)
+        with progress.stage("graph"):
+            self.graph_ = self._build_graph(X)
+        self._warn_of_unreached(labels.labeled)
+        with progress.stage("probabilities"):
+            F = self._probabilities(labels)
+        with progress.stage("space"):
+            space = self._space(X)
+        self._near = self._index(X)
+        costs = self.penalty * weights[:, None] * self._teach(F)
+        decisions = self._solve_pairs(space, costs, progress)
+        self.transduction_ = self._named(decisions, self.novelty_)
+        return self
+
+    def predict(self, X):
+        """Predict the class of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or their kernel with the training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels, and ``novel_label`` for rows whose novelty is above the threshold, if there is one.
+        """
+        decisions = self._decisions(X)
+        return self._named(decisions, None if self._near is None else self._near(self._check_new(X)))
+
+    def _probabilities(self, labels):
+        """The walk, and what is published of it."""
+        walk = solve_label_walk(
+            self.graph_,
+            labels.codes,
+            labels.n_classes,
+            alpha_labeled=self.alpha_labeled,
+            alpha_unlabeled=self.alpha_unlabeled,
+        )
+        F, self.novelty_ = walk.x[:, :-1], walk.x[:, -1]
+        if self.class_prior_ is not None:
+            F = scale_columns(F, self.class_prior_)
+        known = F.sum(axis=1, keepdims=True)
+        alone = np.broadcast_to(labels.frequencies, F.shape)
+        self.label_distributions_ = np.divide(F, known, out=alone.copy(), where=known > 0)
+        return F
+
+    def _teach(self, F):
+        """What each row counts for each class."""
+        harden = F.shape[1] > 2 if self.harden == "auto" else self.harden
+        if not harden:
+            return F
+        return np.where(np.arange(F.shape[1]) == F.argmax(axis=1)[:, None], F.sum(axis=1, keepdims=True), 0)
+
+    def _name_novelty(self):
+        """The label of novel rows."""
+        label = self.novel_label
+        if isinstance(label, str) and label == "auto":
+            label = {"i": -1, "u": -1, "f": np.nan}.get(self.classes_.dtype.kind, "novel")
+        if self.novelty_threshold is not None and label in self.classes_.tolist():
+            raise ValueError(f"novel_label is {label!r}, which is a class: use another.")
+        return label
+
+    def _named(self, decisions, novelty):
+        labels = self._labels_of(decisions)
+        if self.novelty_threshold is None:
+            return labels
+        names = np.array([self._novel_label])
+        if names.dtype.kind != labels.dtype.kind:
+            labels, names = labels.astype(object), names.astype(object)
+        return np.where(novelty > self.novelty_threshold, names, labels)
+
+    def _index(self, X):
+        """Novelty of new rows, where it is asked for: one step of the walk, to the nearest training rows."""
+        if self.novelty_threshold is None:
+            return None
+        is_kernel = self.kernel == "precomputed"
+        rows = np.diagonal(X).copy() if is_kernel else X
+        return NoveltyNearby(rows, self.novelty_, self.alpha_unlabeled, self.n_neighbors, is_kernel)
+
+
+def scale_columns(F, shares):
+    """Give the classes their shares of the mass of all rows, and each row the mass it had."""
+    masses = F.sum(axis=0)
+    scaled = F * np.divide(shares, masses, out=np.zeros_like(masses), where=masses > 0)
+    before, after = F.sum(axis=1, keepdims=True), scaled.sum(axis=1, keepdims=True)
+    return scaled * np.divide(before, after, out=np.zeros_like(after), where=after > 0)
+
+
+class NoveltyNearby:
+    """Novelty of new rows from that of the training rows nearest to them."""
+
+    def __init__(self, rows, novelty, alpha, n_neighbors, is_kernel):
+        self._novelty, self._alpha, self._is_kernel = novelty, alpha, is_kernel
+        self._n_neighbors = min(n_neighbors, len(novelty))
+        self._rows = rows if is_kernel else NearestNeighbors(n_neighbors=self._n_neighbors).fit(rows)
+
+    def __call__(self, X):
+        """Novelty of rows, or of lines of a kernel with the training rows."""
+        if self._is_kernel:  # nearest is where k(x, x) - 2 k(x, z) + k(z, z) is least
+            order = np.argpartition(self._rows - 2 * X, self._n_neighbors - 1, axis=1)
+            nearest = order[:, : self._n_neighbors]
+        else:
+            nearest = self._rows.kneighbors(X, return_distance=False)
+        return 1 - self._alpha * (1 - self._novelty[nearest].mean(axis=1))

@@ -1,0 +1,161 @@
+"""Multi-class support vector machine."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from weakly._compat import Interval, StrOptions, check_sample_weight
+from weakly._estimator import KernelEstimator
+from weakly._progress import Progress
+from weakly.svm._pairwise import MACHINE_CONSTRAINTS, PairwiseClassifier
+
+
+class WestonWatkinsSVC(PairwiseClassifier, KernelEstimator):
+    """Support vector machine of all classes at once, from labelled rows.
+
+    The functions ``f_p`` of the classes, each with an intercept that is part of its norm, minimise ::
+
+        sum_p ||f_p||^2 / 2  +  C sum_i sum_{q != y_i} max(1 - (f_{y_i}(x_i) - f_q(x_i)), 0)
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the loss of a row.
+    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
+        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" there is no
+        Gram matrix: passes over the non-zero entries do all the work.
+    gamma : float or {"median", "scale", "mean-distance"}, default="scale"
+        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
+        the median distance between rows, "mean-distance" to the root of the mean squared distance;
+        "scale" is ``1 / (n_features * X.var())``.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly".
+    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
+        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
+    n_components : int, default=1000
+        Features of an approximation.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the cost of the rows of each class; "balanced" is inverse to their number.
+    tol : float, default=1e-3
+        Largest duality gap relative to the objective.
+    max_iter : int, default=10000
+        Most passes over the rows.
+    verbose : int, default=0
+        1 shows stages and passes.
+    random_state : int, RandomState or None, default=None
+        Draws landmarks and frequencies.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    temperature_ : float
+        Factor between decisions and the logits of the probabilities.
+    n_features_in_ : int
+        Columns of ``X``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when ``X`` has them.
+    kernel_ : Kernel
+        Kernel with its parameters as numbers.
+    result_ : SolverResult
+        What the solver reports.
+    n_iter_ : int
+        Passes done.
+
+    See Also
+    --------
+    ProbabilisticLabelSVC : The same machine on rows that are mostly unlabelled.
+
+    Notes
+    -----
+    The machine of [weston1998]_, with the intercepts in the norm, by dual coordinate descent over pairs of
+    classes.
+
+    References
+    ----------
+    .. [weston1998] J. Weston, C. Watkins, "Multi-class support vector machines", technical report
+       CSD-TR-98-04, Royal Holloway, University of London, 1998.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from weakly import WestonWatkinsSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(WestonWatkinsSVC(kernel="linear").fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **KernelEstimator._parameter_constraints,
+        **MACHINE_CONSTRAINTS,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+    del _parameter_constraints["unlabeled"]
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        approximation="auto",
+        n_components=1000,
+        class_weight=None,
+        tol=1e-3,
+        max_iter=10_000,
+        verbose=0,
+        random_state=None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.approximation = approximation
+        self.n_components = n_components
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit on labelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or their Gram matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Labels of all rows; -1 is a label like any other.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factor of the cost of each row.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X = self._check_rows(X, y)
+        weights = check_sample_weight(sample_weight, X)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has one class, {self.classes_[0]!r}: labels of at least 2 are needed.")
+        class_weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        costs = np.zeros((len(codes), len(self.classes_)))
+        costs[np.arange(len(codes)), codes] = self.C * weights * class_weights[codes]
+        progress = Progress(type(self).__name__, self.verbose)
+        with progress.stage("space"):
+            space = self._space(X)
+        self._solve_pairs(space, costs, progress)
+        return self
