@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.metrics._pairwise_distances_reduction import ArgKmin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
 __all__ = ["Interval", "StrOptions", "check_params", "check_sample_weight", "nearest_rows"]
+
+_SEARCH_MB = 128  # for distances of a chunk of rows to all others; 1024 by default, and no faster
 
 
 def nearest_rows(X: Any, n_nearest: int) -> np.ndarray:
@@ -35,7 +38,8 @@ def nearest_rows(X: Any, n_nearest: int) -> np.ndarray:
         return ArgKmin.compute(
             X, X, n_nearest, metric="euclidean", strategy="parallel_on_X", return_distance=False
         )
-    return index.kneighbors(X, return_distance=False)
+    with config_context(working_memory=_SEARCH_MB):
+        return index.kneighbors(X, return_distance=False)
 
 
 def check_params(estimator: Any) -> None:

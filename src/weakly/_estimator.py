@@ -61,14 +61,16 @@ class KernelEstimator(BaseEstimator):
         return X.sorted_indices() if sp.issparse(X) and not X.has_sorted_indices else X
 
     _n_grams = 2  # matrices of the size of the Gram matrix that a fit holds at a time
+    _is_linear_always = True  # whether dense rows with more columns than rows are to stay rows
 
     def _space(self, X):
         """Rows as they are for a linear kernel, the Gram matrix while it fits, else an approximation."""
         self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         approximation = self.approximation
-        if self.kernel == "linear" and approximation in ("auto", None):
-            return FeatureSpace(X)
         too_large = not fits(dense_bytes(X.shape[0], X.shape[0], copies=self._n_grams))
+        stays = self._is_linear_always or sp.issparse(X) or X.shape[1] <= X.shape[0] or too_large
+        if self.kernel == "linear" and approximation in ("auto", None) and stays:
+            return FeatureSpace(X)
         if approximation == "auto" and self.kernel != "precomputed" and too_large:
             approximation = "nystroem"
         return build_space(

@@ -44,6 +44,16 @@ def test_several_classes_with_weights(kernel):
     np.testing.assert_array_equal(model.predict(gram), expected.argmax(axis=1))
 
 
+def test_wide_rows_are_a_gram_matrix():
+    """Dense rows fewer than columns: the same machine, by a path that costs less."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 100)), np.arange(40) % 3
+    wide = WestonWatkinsSVC(0.01, kernel="linear", tol=1e-8).fit(X, y)
+    rows = WestonWatkinsSVC(0.01, kernel="linear", tol=1e-8).fit(sp.csr_array(X), y)
+    assert (wide.result_.x.shape, rows.result_.x.shape) == ((40, 3), (100, 3))
+    np.testing.assert_allclose(wide.decision_function(X), rows.decision_function(X), atol=1e-5)
+
+
 def test_balanced_classes():
     X, y = blobs(2)
     kept = np.concatenate([np.flatnonzero(y == 0)[:10], np.flatnonzero(y == 1)])

@@ -18,6 +18,8 @@ MACHINE_CONSTRAINTS: dict = {"max_iter": [Interval(Integral, 1, None, closed="le
 class PairwiseClassifier(ScoredClassifier):
     """A kernel estimator whose classes are told apart pair by pair, all at once."""
 
+    _is_linear_always = False
+
     def _solve_pairs(self, space, costs, progress):
         """Publish the functions for these costs, and return their decisions on the rows of the space."""
         with progress.stage("machine"):
@@ -26,8 +28,9 @@ class PairwiseClassifier(ScoredClassifier):
             )
         if result.status == "max_iter":
             warnings.warn(
-                f"{type(self).__name__} ended at a relative duality gap of {result.criterion[-1]:.2g}: scale "
-                f"the columns, or raise max_iter (now {self.max_iter}) or tol (now {self.tol:.2g}).",
+                f"{type(self).__name__} ended at a relative duality gap of {result.criterion[-1]:.2g}: "
+                f"centre and scale the columns, or raise max_iter (now {self.max_iter}) or tol (now "
+                f"{self.tol:.2g}).",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -30,7 +30,7 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
     alpha_labeled : float, default=0.0
         Probability, below 1, that a walk goes on from a labelled row. With 0 labels stand as they are; with
         0.5, say, one among many of another class is overruled.
-    alpha_unlabeled : float, default=0.999
+    alpha_unlabeled : float, default=0.99
         Probability, below 1, that a walk goes on from an unlabelled row. The lower, the more of the rows far
         from all labels are taken for novel, and the nearer to the labels the machine looks.
     balance : "labeled", array-like of shape (n_classes,), float or None, default="labeled"
@@ -41,8 +41,9 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
         Count a row for its most probable class only, with all that is not novel. "auto" does so with more
         than two classes, where the loss is at odds with probabilities that are all below a half.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" there is no
-        Gram matrix: passes over the non-zero entries do all the work.
+        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" passes over
+        the entries of the rows do all the work, without a Gram matrix, unless rows are dense and fewer than
+        columns.
     gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
         Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
         the median distance between rows, "mean-distance" to the root of the mean squared distance;
@@ -57,16 +58,16 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
         Features of an approximation.
     graph : "knn", Graph, {array, sparse matrix} of shape (n_samples, n_samples), default="knn"
         Neighbours of the rows, or a given graph or affinity.
-    n_neighbors : int, default=6
+    n_neighbors : int, default=5
         Neighbours of a row in "knn".
-    graph_weights : {"self-tuning", "binary", "rbf", "cosine"}, default="binary"
+    graph_weights : {"self-tuning", "binary", "rbf", "cosine"}, default="self-tuning"
         Weights of the edges of "knn".
     novelty_threshold : float or None, default=None
         Novelty, from 0 to 1, above which ``predict`` answers ``novel_label``; ``None`` is never. Of a new row
         it is found by one step of the walk, to its neighbours among the training rows.
     novel_label : label or "auto", default="auto"
         What ``predict`` calls novel rows; "auto" is -1 for integers, "novel" for strings, ``NaN`` for floats.
-    tol : float, default=1e-3
+    tol : float, default=1e-2
         Largest duality gap relative to the objective.
     max_iter : int, default=10000
         Most passes over the rows.
@@ -128,7 +129,7 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
     >>> from weakly import ProbabilisticLabelSVC
     >>> X, y = make_moons(200, noise=0.05, random_state=0)
     >>> partial = np.full(200, -1)
-    >>> partial[[0, 1, 2, 5]] = y[[0, 1, 2, 5]]
+    >>> partial[:10] = y[:10]
     >>> bool(np.mean(ProbabilisticLabelSVC().fit(X, partial).transduction_ == y) > 0.95)
     True
     """
@@ -150,7 +151,7 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
         penalty=10.0,
         *,
         alpha_labeled=0.0,
-        alpha_unlabeled=0.999,
+        alpha_unlabeled=0.99,
         balance="labeled",
         harden="auto",
         kernel="rbf",
@@ -160,11 +161,11 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
         approximation="auto",
         n_components=1000,
         graph="knn",
-        n_neighbors=6,
-        graph_weights="binary",
+        n_neighbors=5,
+        graph_weights="self-tuning",
         novelty_threshold=None,
         novel_label="auto",
-        tol=1e-3,
+        tol=1e-2,
         max_iter=10_000,
         unlabeled="auto",
         verbose=0,

@@ -24,8 +24,9 @@ class WestonWatkinsSVC(PairwiseClassifier, KernelEstimator):
     C : float, default=1.0
         Cost of the loss of a row.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" there is no
-        Gram matrix: passes over the non-zero entries do all the work.
+        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" passes over
+        the entries of the rows do all the work, without a Gram matrix, unless rows are dense and fewer than
+        columns.
     gamma : float or {"median", "scale", "mean-distance"}, default="scale"
         Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
         the median distance between rows, "mean-distance" to the root of the mean squared distance;
