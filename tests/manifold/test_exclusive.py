@@ -38,7 +38,7 @@ def test_without_charge_it_is_the_laplacian_machine(params, graph_penalty):
     np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-6)
     # and nearly so with nearly none, by the other solver
     nearly = ExclusiveLaplacianSVC(exclusive_penalty=1e-9, exclusive="sum", **settings).fit(X, partial)
-    np.testing.assert_allclose(nearly.decision_function(X), peer.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(nearly.decision_function(X), peer.decision_function(X), atol=5e-4)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
@@ -85,7 +85,7 @@ def rows_of(name):
 def test_claims_do_not_grow_with_the_charge(name, exclusive):
     """But for scores within the smoothing, which are as good as 0."""
     X, partial = rows_of(name)
-    settings = {"graph_penalty": 0.0, "gamma": "mean-distance", "smoothing": 1e-2, "tol": 1e-3}
+    settings = {"graph_penalty": 0.0, "gamma": "mean-distance", "smoothing": 1e-2, "tol": 1e-5}
     model = ExclusiveLaplacianSVC(1e-2, exclusive=exclusive, class_mass_normalization=False, **settings)
     others, counts = partial < 0, []
     for charge in (0.0, 0.01, 0.1, 1.0):

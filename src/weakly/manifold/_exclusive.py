@@ -6,12 +6,14 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
+import scipy.sparse as sp
 
 from weakly._compat import Interval, StrOptions
 from weakly._memory import dense_bytes, require_fit
 from weakly.manifold._base import LaplacianClassifierBase, direct_bytes
 from weakly.regularizers import EXCLUSIVE
 from weakly.solvers import solve_exclusive
+from weakly.spaces import deform, restrict
 
 _DROPPED = {"early_stopping", "simplex"}
 _N_STACKS = 20  # functions that the solver holds at a time: steps and changes it remembers, and its own
@@ -223,13 +225,32 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
             path.append(int(np.count_nonzero((scores[others] > self.smoothing).sum(axis=1) > 1)))
             progress.count()
 
-        result = super()._minimize(space, rows, targets, weights, progress)
-        watch(space.scores(result.x))
-        if self.exclusive_penalty > 0 or self.loss == "logistic":
-            result = self._exclude(space, rows, targets, weights, result, watch, progress)
+        if self.exclusive_penalty == 0 and self.loss == "squared_hinge":
+            result = super()._minimize(space, rows, targets, weights, progress)
+            watch(space.scores(result.x))
+        else:
+            apart = self._solve_apart(space, rows, targets, weights)
+            watch(space.scores(apart.x))
+            result = self._exclude(space, rows, targets, weights, apart, watch, progress)
         self.multi_positive_path_ = np.array(path)
         self.multi_positive_count_ = path[-1]
         return result
+
+    def _solve_apart(self, space, rows, targets, weights):
+        """The classes one by one, which the labelled rows alone decide."""
+        small = restrict(space, rows)
+        empty = sp.csr_array((len(rows), len(rows)))
+        result = solve_exclusive(
+            deform(small.space, empty, ambient=1.0, graph=0.0),
+            np.arange(len(rows)),
+            targets,
+            weights,
+            penalty=0.0,
+            loss=self.loss,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        return replace(result, x=small.lift(result.x))
 
     def _exclude(self, space, rows, targets, weights, apart, watch, progress):
         """The classes together, from where they are one by one; of two classes there are both."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
+import scipy.sparse as sp
 
 from weakly.losses import LOSSES, Loss
 from weakly.regularizers import Exclusive
 from weakly.solvers._metric import Element, MetricProblem
 from weakly.solvers._metric_descent import History, Watch, descend_accelerated, descend_lbfgs
 from weakly.solvers._result import SolverResult
-from weakly.spaces import DeformedSpace, KernelSpace
+from weakly.spaces import DeformedSpace, KernelSpace, deform, whiten
 
 SOLVERS = ("lbfgs", "apg", "paper")
 _FIRST_SMOOTHING, _SHRINK = 1e-2, 0.1  # of the continuation
@@ -94,19 +96,42 @@ def solve_exclusive(
     if solver not in SOLVERS:
         raise ValueError(f"solver is {solver!r}: use one of {', '.join(SOLVERS)}.")
     theta = np.zeros((space.n_params, targets.shape[1])) if start is None else start.astype(np.float64)
+    stages = [
+        _Claims(space.n_rows, rows, targets, weights, LOSSES[loss], Exclusive(exclusive, width), penalty)
+        for width in (_stages(smoothing) if penalty > 0 and solver != "paper" else [smoothing])
+    ]
+    descend = {"lbfgs": descend_lbfgs, "apg": descend_accelerated, "paper": _descend_as_printed}[solver]
     watch = (lambda u: callback(u.scores)) if callback is not None else (lambda u: None)
+    plain = whiten(space) if space.graph > 0 and solver != "paper" else None
+    if plain is None:
+        return _solve_stages(space, stages, theta, descend, tol, max_iter, watch)
+    # Where the norm is in the features, gradients need no solve with a factor.
+    root_solve = cast(Callable[[np.ndarray], np.ndarray], space.factor.root_solve)
+    inside = root_solve(space.apply(theta, space.scores(theta)))
+    empty = sp.csr_array((space.n_rows, space.n_rows))
+    same = deform(plain.space, empty, ambient=1.0, graph=0.0)
+    result = _solve_stages(same, stages, inside, descend, tol, max_iter, watch)
+    return replace(result, x=plain.lift(result.x))
+
+
+def _solve_stages(
+    space: DeformedSpace,
+    stages: list[_Claims],
+    theta: np.ndarray,
+    descend: Callable[..., tuple[Element, History, str]],
+    tol: float,
+    max_iter: int,
+    watch: Watch,
+) -> SolverResult:
+    """One smoothing after the other, each from the end of the one before; all but the last roughly."""
     n_iter = 0
-    for width in _stages(smoothing) if penalty > 0 and solver != "paper" else [smoothing]:
-        is_last = width == smoothing
-        charge = Exclusive(exclusive, width)
-        claims = _Claims(space.n_rows, rows, targets, weights, LOSSES[loss], charge, penalty)
+    for claims in stages:
         problem = MetricProblem(space, claims)
-        descend = {"lbfgs": descend_lbfgs, "apg": descend_accelerated, "paper": _descend_as_printed}[solver]
         u, history, status = descend(
             problem,
             problem.element(theta),
             _norm_at_zero(problem, theta.shape),
-            tol if is_last else max(tol, _ROUGH),
+            tol if claims is stages[-1] else max(tol, _ROUGH),
             max_iter - n_iter,
             watch,
         )

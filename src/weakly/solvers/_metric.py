@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg.blas import daxpy
 
+from weakly.solvers._metric_kernels import accumulate
 from weakly.spaces import DeformedSpace
 
 _LINE_STEPS = 30
@@ -59,7 +59,7 @@ class Element:
 
     def add(self, other: Element, factor: float) -> None:
         """Add a multiple of another in place."""
-        daxpy(other.stack.ravel(), self.stack.ravel(), a=factor)  # views: stacks are contiguous
+        accumulate(self.stack, other.stack, factor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,11 @@ class MetricProblem:
 
     def search(self, u: Element, direction: Element) -> float:
         """How far to go along a direction: until the slope has almost gone, by secants inside a bracket."""
-        across, curvature = self.inner(u, direction), self.inner(direction, direction)
+        norm, across, curvature = self.inner(u, u), self.inner(u, direction), self.inner(direction, direction)
+
+        def value(t: float) -> float:
+            loss = self.loss.value(u.scores + t * direction.scores)
+            return loss + (norm + 2 * t * across + t * t * curvature) / 2
 
         def slope(t: float) -> float:
             derivative = self.loss.slope(u.scores + t * direction.scores)
@@ -124,13 +128,13 @@ class MetricProblem:
                 t = low - low_slope * (high - low) / (high_slope - low_slope)
                 margin = 0.1 * (high - low)  # secants may creep along one side
                 t = min(max(t, low + margin), high - margin)
-        before = self.value(u)
+        before = value(0.0)
         for _ in range(_LINE_STEPS):  # where the objective is not convex, a slope may vanish higher up
-            if self.value(u.plus(direction, t)) <= before + ROUNDING * abs(before):
+            if value(t) <= before + ROUNDING * abs(before):
                 break
             t = _RETREAT * t
         return t
 
     def _stack(self, theta: np.ndarray, image: np.ndarray, scores: np.ndarray) -> Element:
-        # NumPy would keep the order of columns where all three have it, and sums in place need rows.
+        # NumPy would keep the order of columns where all three have it, and sums run along rows.
         return Element(np.ascontiguousarray(np.vstack([theta, image, scores])), len(theta))

@@ -151,6 +151,40 @@ class Restriction:
     lift: Callable[[np.ndarray], np.ndarray]
 
 
+def whiten(space: DeformedSpace) -> Restriction | None:
+    """Put the norm of a deformed space into its features: the same functions, with the plain norm.
+
+    Parameters
+    ----------
+    space : DeformedSpace
+        The space; it is factored, if it was not before.
+
+    Returns
+    -------
+    Restriction or None
+        A space over all rows and the way back; ``None`` for kernels and for sparse features, which would
+        become dense.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from weakly.spaces import FeatureSpace, deform, whiten
+    >>> space = deform(FeatureSpace(np.array([[2.0], [4.0]])), sp.csr_array((2, 2)), ambient=4.0, graph=0.0)
+    >>> whiten(space).space.features.tolist()
+    [[1.0], [2.0]]
+    """
+    base, root_solve = space.base, space.factor.root_solve
+    if not isinstance(base, FeatureSpace) or root_solve is None or sp.issparse(base.features):
+        return None
+    return _whitened(base.features.astype(np.float64, copy=False), root_solve)
+
+
+def _whitened(features: np.ndarray, root_solve: Callable[[np.ndarray], np.ndarray]) -> Restriction:
+    inverse_root = root_solve(np.eye(features.shape[1]))
+    return Restriction(FeatureSpace(features @ inverse_root.T), lambda theta: inverse_root.T @ theta)
+
+
 def restrict(space: DeformedSpace, rows: np.ndarray) -> Restriction:
     """Reduce a problem whose loss sees only ``rows`` to those rows.
 
@@ -180,10 +214,7 @@ def restrict(space: DeformedSpace, rows: np.ndarray) -> Restriction:
     """
     base, root_solve = cast(BaseSpace, space.base), space.factor.root_solve
     if isinstance(base, FeatureSpace) and root_solve is not None and len(rows) > base.n_params:
-        inverse_root = root_solve(np.eye(base.n_params))
-        return Restriction(
-            FeatureSpace(base.features[rows] @ inverse_root.T), lambda theta: inverse_root.T @ theta
-        )
+        return _whitened(base.features[rows], root_solve)
     representers = space.factor.solve(base.representers(rows))
     gram = base.scores(representers, rows)
     return Restriction(KernelSpace((gram + gram.T) / 2), lambda theta: representers @ theta)
