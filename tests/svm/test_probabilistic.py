@@ -206,6 +206,26 @@ def test_rows_that_no_label_reaches():
     np.testing.assert_allclose(model.label_distributions_[-10:], 0.5)
 
 
+@pytest.mark.filterwarnings("ignore:.* rows lie in parts of the graph")
+def test_a_row_without_neighbours():
+    """An unlabelled one is novel and teaches nothing; a labelled one keeps its label."""
+    X, _, partial = blobs(2, n_labeled=5, std=3.0)
+    X = X / 10
+    lonely, labeled = np.flatnonzero(partial < 0)[0], np.flatnonzero(partial == 1)[0]
+    affinity = ProbabilisticLabelSVC().fit(X, partial).graph_.affinity.toarray()
+    for row in (lonely, labeled):
+        affinity[row] = affinity[:, row] = 0
+    model = ProbabilisticLabelSVC(1.0, graph=affinity, balance=None, kernel="linear", tol=1e-6)
+    model.fit(X, partial)
+    assert (model.novelty_[lonely], model.novelty_[labeled]) == (1, 0)
+    np.testing.assert_allclose(model.label_distributions_[[lonely, labeled]], [[0.5, 0.5], [0, 1]])
+    others = np.arange(len(X)) != lonely
+    graph = affinity[np.ix_(others, others)]
+    without = model.set_params(graph=graph).fit(X[others], partial[others]).decision_function(X)
+    again = model.set_params(graph=affinity).fit(X, partial).decision_function(X)
+    np.testing.assert_allclose(again, without, atol=5e-3)
+
+
 def test_errors_say_what_to_do():
     X, _, partial = blobs(2)
     with pytest.raises(ValueError, match="novel_label is 1, which is a class"):

@@ -78,6 +78,15 @@ def test_every_container():
     assert signs.classes_.tolist() == [-1, 1]
 
 
+@pytest.mark.parametrize("as_type", [np.asarray, sp.csr_array])
+def test_one_row_of_each_of_two_classes(as_type):
+    """By hand: ``v`` of length 2 / distance through the middle, as the intercept costs nothing there."""
+    X = np.array([[-2.0, 0.0], [2.0, 0.0]])
+    model = WestonWatkinsSVC(10.0, kernel="linear", tol=1e-10).fit(as_type(X), ["left", "right"])
+    np.testing.assert_allclose(model.decision_function(as_type(X)), [-1, 1], atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(as_type(0 * X)), 0, atol=1e-6)
+
+
 def test_probabilities_and_approximation():
     X, y = blobs(4)
     model = WestonWatkinsSVC(approximation="nystroem", n_components=90, random_state=0, tol=1e-6).fit(X, y)

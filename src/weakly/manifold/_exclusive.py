@@ -6,14 +6,13 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
-import scipy.sparse as sp
 
 from weakly._compat import Interval, StrOptions
 from weakly._memory import dense_bytes, require_fit
 from weakly.manifold._base import LaplacianClassifierBase, direct_bytes
 from weakly.regularizers import EXCLUSIVE
 from weakly.solvers import solve_exclusive
-from weakly.spaces import deform, restrict
+from weakly.spaces import restrict, undeformed
 
 _DROPPED = {"early_stopping", "simplex"}
 _N_STACKS = 20  # functions that the solver holds at a time: steps and changes it remembers, and its own
@@ -229,6 +228,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
             result = super()._minimize(space, rows, targets, weights, progress)
             watch(space.scores(result.x))
         else:
+            self._require_memory(space, len(rows), max(2, targets.shape[1]))
             apart = self._solve_apart(space, rows, targets, weights)
             watch(space.scores(apart.x))
             result = self._exclude(space, rows, targets, weights, apart, watch, progress)
@@ -236,12 +236,16 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         self.multi_positive_count_ = path[-1]
         return result
 
+    def _require_memory(self, space, n_labeled, n_classes):
+        stack = dense_bytes(2 * space.n_params + space.n_rows, n_classes, copies=_N_STACKS)
+        n_bytes = stack + direct_bytes(space, n_labeled)
+        require_fit(n_bytes, "the solver of exclusive classes", "lower n_components")
+
     def _solve_apart(self, space, rows, targets, weights):
         """The classes one by one, which the labelled rows alone decide."""
         small = restrict(space, rows)
-        empty = sp.csr_array((len(rows), len(rows)))
         result = solve_exclusive(
-            deform(small.space, empty, ambient=1.0, graph=0.0),
+            undeformed(small.space),
             np.arange(len(rows)),
             targets,
             weights,
@@ -257,10 +261,6 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         is_binary, start = targets.shape[1] == 1, apart.x
         if is_binary:
             targets, start = np.hstack([-targets, targets]), np.hstack([-start, start])
-        stack = dense_bytes(2 * space.n_params + space.n_rows, targets.shape[1], copies=_N_STACKS)
-        require_fit(
-            stack + direct_bytes(space, len(rows)), "the solver of exclusive classes", "lower n_components"
-        )
         with progress.stage("exclude"):
             result = solve_exclusive(
                 space,

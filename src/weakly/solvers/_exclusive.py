@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from weakly.losses import LOSSES, Loss
 from weakly.regularizers import Exclusive
 from weakly.solvers._metric import Element, MetricProblem
 from weakly.solvers._metric_descent import History, Watch, descend_accelerated, descend_lbfgs
 from weakly.solvers._result import SolverResult
-from weakly.spaces import DeformedSpace, KernelSpace, deform, whiten
+from weakly.spaces import DeformedSpace, KernelSpace, undeformed, whiten
 
 SOLVERS = ("lbfgs", "apg", "paper")
 _FIRST_SMOOTHING, _SHRINK = 1e-2, 0.1  # of the continuation
@@ -108,9 +107,7 @@ def solve_exclusive(
     # Where the norm is in the features, gradients need no solve with a factor.
     root_solve = cast(Callable[[np.ndarray], np.ndarray], space.factor.root_solve)
     inside = root_solve(space.apply(theta, space.scores(theta)))
-    empty = sp.csr_array((space.n_rows, space.n_rows))
-    same = deform(plain.space, empty, ambient=1.0, graph=0.0)
-    result = _solve_stages(same, stages, inside, descend, tol, max_iter, watch)
+    result = _solve_stages(undeformed(plain.space), stages, inside, descend, tol, max_iter, watch)
     return replace(result, x=plain.lift(result.x))
 
 
@@ -143,8 +140,7 @@ def _solve_stages(
 
 
 def _norm_at_zero(problem: MetricProblem, shape: tuple[int, ...]) -> float:
-    gradient = problem.gradient(problem.element(np.zeros(shape)))
-    return float(np.sqrt(problem.inner(gradient, gradient))) or 1.0
+    return problem.norm(problem.gradient(problem.element(np.zeros(shape)))) or 1.0
 
 
 def _stages(smoothing: float) -> list[float]:
@@ -197,7 +193,7 @@ def _descend_as_printed(
         raise ValueError("solver='paper' is written for exact kernels: use 'lbfgs' or 'apg'.")
     constant = _printed_constant(space, claims, problem.value(u))
     alpha = beta = u.theta
-    history = [(problem.value(u), _relative_norm(problem, u, scale))]
+    history = [(problem.value(u), problem.norm(problem.gradient(u)) / scale)]
     while history[-1][1] > tol and len(history) <= max_iter:
         share = 2 / (len(history) + 1)
         at = problem.element((1 - share) * alpha + share * beta)
@@ -205,15 +201,10 @@ def _descend_as_printed(
         beta = beta - slope / (share * constant)
         alpha = (1 - share) * alpha + share * beta
         u = problem.element(alpha)
-        history.append((problem.value(u), _relative_norm(problem, u, scale)))
+        history.append((problem.value(u), problem.norm(problem.gradient(u)) / scale))
         if watch(u):
             return u, history, "stopped"
     return u, history, "converged" if history[-1][1] <= tol else "max_iter"
-
-
-def _relative_norm(problem: MetricProblem, u: Element, scale: float) -> float:
-    gradient = problem.gradient(u)
-    return float(np.sqrt(max(problem.inner(gradient, gradient), 0.0))) / scale
 
 
 def _printed_constant(space: DeformedSpace, claims: _Claims, value: float) -> float:

@@ -86,6 +86,10 @@ class MetricProblem:
         """Inner product of two functions, summed over their columns."""
         return float(self.space.base.inner(a.image, b.theta, b.scores).sum())
 
+    def norm(self, u: Element) -> float:
+        """Norm of a function."""
+        return float(np.sqrt(max(self.inner(u, u), 0.0)))
+
     def value(self, u: Element) -> float:
         """The objective."""
         return self.loss.value(u.scores) + self.inner(u, u) / 2

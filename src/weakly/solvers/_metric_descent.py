@@ -26,7 +26,7 @@ def descend_lbfgs(
     where it returns True.
     """
     gradient = problem.gradient(u)
-    history = [(problem.value(u), _norm(problem, gradient) / scale)]
+    history = [(problem.value(u), problem.norm(gradient) / scale)]
     pairs: list[tuple[Element, Element, float]] = []
     n_flat = 0
     while history[-1][1] > tol and len(history) <= max_iter:
@@ -34,7 +34,7 @@ def descend_lbfgs(
         step = direction.times(problem.search(u, direction))
         moved = u.plus(step)
         value, ahead = problem.value(moved), problem.gradient(moved)
-        criterion = _norm(problem, ahead) / scale
+        criterion = problem.norm(ahead) / scale
         # At last the objective is flat but for rounding, and the gradient alone can tell.
         is_flat = value >= history[-1][0] - ROUNDING * abs(value) and criterion >= history[-1][1]
         n_flat = n_flat + 1 if is_flat else 0
@@ -74,7 +74,7 @@ def descend_accelerated(
 ) -> tuple[Element, History, str]:
     """Minimise by accelerated gradients, the constant found on the way, with restarts where it would rise."""
     gradient = problem.gradient(u)
-    history = [(problem.value(u), _norm(problem, gradient) / scale)]
+    history = [(problem.value(u), problem.norm(gradient) / scale)]
     ahead, ahead_gradient, momentum, constant = u, gradient, 1.0, 1.0
     while history[-1][1] > tol and len(history) <= max_iter:
         value, squared = problem.value(ahead), problem.inner(ahead_gradient, ahead_gradient)
@@ -92,14 +92,10 @@ def descend_accelerated(
         grown = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         before, u = u, moved
         gradient = problem.gradient(u)
-        history.append((min(reached, history[-1][0]), _norm(problem, gradient) / scale))
+        history.append((min(reached, history[-1][0]), problem.norm(gradient) / scale))
         if watch(u):
             return u, history, "stopped"
         share = (momentum - 1) / grown
         ahead = u.plus(u.plus(before, -1.0), share)
         ahead_gradient, momentum, constant = problem.gradient(ahead), grown, _RELIEF * constant
     return u, history, "converged" if history[-1][1] <= tol else "max_iter"
-
-
-def _norm(problem: MetricProblem, u: Element) -> float:
-    return float(np.sqrt(max(problem.inner(u, u), 0.0)))

@@ -28,7 +28,7 @@ Methods that must see all rows in every step ask for the function nearest to giv
 from weakly.spaces._base import BaseSpace, FeatureSpace, KernelSpace, NormalEquations, ScoreFunction, Space
 from weakly.spaces._build import APPROXIMATIONS, build_space, exact_space
 from weakly.spaces._corrected import CorrectedSpace
-from weakly.spaces._deformed import DeformedSpace, Restriction, deform, restrict, whiten
+from weakly.spaces._deformed import DeformedSpace, Restriction, deform, restrict, undeformed, whiten
 from weakly.spaces._smoother import Smoother, build_smoother
 
 __all__ = [
@@ -48,5 +48,6 @@ __all__ = [
     "deform",
     "exact_space",
     "restrict",
+    "undeformed",
     "whiten",
 ]

@@ -135,6 +135,29 @@ def deform(base: Space, laplacian: sp.csr_array, *, ambient: float, graph: float
     return DeformedSpace(base, laplacian, float(ambient), float(graph))
 
 
+def undeformed(base: Space) -> DeformedSpace:
+    """Hand a space as it is to a solver that asks for a deformed one.
+
+    Parameters
+    ----------
+    base : KernelSpace or FeatureSpace
+        The space.
+
+    Returns
+    -------
+    DeformedSpace
+        With the norm of ``base``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.spaces import KernelSpace, undeformed
+    >>> undeformed(KernelSpace(np.eye(2))).adjoint(np.array([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+    return deform(base, sp.csr_array((base.n_rows, base.n_rows)), ambient=1.0, graph=0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Restriction:
     """A supervised problem on some rows of a space.

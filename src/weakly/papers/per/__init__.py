@@ -21,7 +21,7 @@ SEARCHED = {
 STEPS = ("1", "2", "5", "10", "20", "50", "100", "200", "500")
 
 DIFFERS = (
-    "The first four rows have fixed penalties, found in early trials on other draws of these images: pixels "
+    "The first four rows have fixed penalties, found in early trials, of which draws is not on record: pixels "
     "divided by 255, a linear kernel, a binary graph of 5 neighbours, and the weights 1, 0.01 and 0.1 of "
     "norm, graph and charge. The others choose by cross-validation on the labelled images: first the weight "
     "of the norm and whether images are scaled to length 1, then that of the graph with a norm as large "
@@ -31,13 +31,12 @@ DIFFERS = (
     "images in the text. 'Pairs' is not in the paper: it charges products of two positive scores, so "
     "that a single one costs nothing. Flower-102 and Scene-15 of the paper are not to be had."
 )
-# Paired differences of the stored draws, with standard errors.
 HELPS = (
-    " Does PER help? Not here: against m-LapSVM at 5 images -0.08 ± 0.11 points with fixed penalties and "
-    "-0.69 ± 0.47 where they are chosen, and nothing beyond; pairs change nothing. After the graph few "
+    " Does PER help? Not here: at 5 images it has 70.5 % against 70.6 of m-LapSVM with fixed penalties, 75.7 "
+    "against 76.4 where they are chosen, and no column is won; pairs change nothing. After the graph few "
     "images have two positive scores, and the sum charges the one right score of all others too. What makes "
     "the difference is the scaling of images and the choice of penalties. The first row is 1.1 below the "
-    "paper's number, with a standard error of 1.4 over five draws."
+    "paper's number at 5 images, where draws differ by 3.6."
 )
 
 

@@ -8,14 +8,13 @@ from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import normalize
 
 from weakly.datasets import load
 from weakly.graphs import neighbor_graph
 from weakly.solvers import solve_exclusive
-from weakly.spaces import DeformedSpace, FeatureSpace, deform
+from weakly.spaces import FeatureSpace, undeformed
 
 GRID = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)  # the paper's, and 1e-2
 CHARGES = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
@@ -116,12 +115,17 @@ def fit(choice: Choice, codes: np.ndarray, labeled: np.ndarray, tol: float) -> n
     signs = signs_of(codes[labeled])
     weights = np.ones(len(labeled))
     free = solve_exclusive(
-        plain_space(features[labeled]), np.arange(len(labeled)), signs, weights, penalty=0.0, tol=tol
+        undeformed(FeatureSpace(features[labeled])),
+        np.arange(len(labeled)),
+        signs,
+        weights,
+        penalty=0.0,
+        tol=tol,
     )
     if choice.charge == 0:
         return features @ free.x
     charged = solve_exclusive(
-        plain_space(features),
+        undeformed(FeatureSpace(features)),
         labeled,
         signs,
         weights,
@@ -136,12 +140,6 @@ def fit(choice: Choice, codes: np.ndarray, labeled: np.ndarray, tol: float) -> n
 def signs_of(codes: np.ndarray) -> np.ndarray:
     """Targets of each class against the rest."""
     return np.where(codes[:, None] == np.arange(codes.max() + 1), 1.0, -1.0)
-
-
-def plain_space(features: np.ndarray) -> DeformedSpace:
-    """Functions of features whose norm is already the one wanted."""
-    n_rows = len(features)
-    return deform(FeatureSpace(features), sp.csr_array((n_rows, n_rows)), ambient=1.0, graph=0.0)
 
 
 @lru_cache(maxsize=2)

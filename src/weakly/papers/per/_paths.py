@@ -12,8 +12,9 @@ from sklearn.datasets import load_digits
 from weakly import ExclusiveLaplacianSVC
 from weakly.datasets import load
 from weakly.model_selection import LabelDraws
-from weakly.papers.per._faces import Choice, draw, features_of, load_codes, plain_space, signs_of
+from weakly.papers.per._faces import Choice, draw, features_of, load_codes, signs_of
 from weakly.solvers import solve_exclusive
+from weakly.spaces import FeatureSpace, undeformed
 
 SETS = {"digits": 2, "usps": 5, "coil20": 2}  # labels per class
 _MOST_ROWS = 2000
@@ -49,7 +50,7 @@ def _path(choice: Choice, solver: str, seed: int) -> tuple[np.ndarray, np.ndarra
     hidden = np.setdiff1d(np.arange(len(codes)), labeled)
     claims = [0]
     result = solve_exclusive(
-        plain_space(features_of(choice)),
+        undeformed(FeatureSpace(features_of(choice))),
         labeled,
         signs_of(codes[labeled]),
         np.ones(len(labeled)),
