@@ -21,7 +21,7 @@ SEARCHED = {
 STEPS = ("1", "2", "5", "10", "20", "50", "100", "200", "500")
 
 DIFFERS = (
-    "The first four rows have fixed penalties, found in early trials, of which draws is not on record: pixels "
+    "The first four rows have fixed penalties, found in early trials on draws not on record: pixels "
     "divided by 255, a linear kernel, a binary graph of 5 neighbours, and the weights 1, 0.01 and 0.1 of "
     "norm, graph and charge. The others choose by cross-validation on the labelled images: first the weight "
     "of the norm and whether images are scaled to length 1, then that of the graph with a norm as large "
