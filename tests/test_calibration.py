@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from weakly._calibration import (
     PRIOR_SPREAD,
     fit_temperature,
+    match_confidence,
     match_moments,
     prior_temperature,
     probabilities,
@@ -109,3 +110,17 @@ def test_two_columns_of_probabilities_are_a_logistic_curve():
     np.testing.assert_allclose(
         probabilities(decisions, 1.5)[:, 1], 1 / (1 + np.exp(-2 * 1.5 * decisions[:, 0]))
     )
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_confidence_is_matched_where_it_can_be(n_columns):
+    decisions = np.random.default_rng(0).normal(size=(50, n_columns))
+    for confidence in (0.6, 0.8, 0.99):
+        temperature = match_confidence(decisions, confidence)
+        np.testing.assert_allclose(
+            probabilities(decisions, temperature).max(axis=1).mean(), confidence, atol=1e-5
+        )
+    assert match_confidence(np.zeros((4, n_columns)), 0.9) == 1.0
+    # surer than any, or less sure than a guess
+    assert match_confidence(decisions, 1.0) == pytest.approx(1000)
+    assert match_confidence(decisions, 0.0) == pytest.approx(1 / 1000)

@@ -8,10 +8,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
+from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import cosine_similarity
 from threadpoolctl import threadpool_limits
 
 from tests.oracles.brute_graph import joined, neighbor_affinity, radius_affinity, reachable, roughness
+from weakly._neighbors import find_neighbors
 from weakly.graphs import Graph, affinity_graph, neighbor_graph, radius_graph
 
 X = np.random.default_rng(0).normal(size=(40, 5))
@@ -398,3 +400,40 @@ def test_unknown_laplacian_is_named():
 def test_laplacian_of_a_graph_of_integers():
     triangle = Graph(sp.csr_array(np.ones((3, 3), dtype=int) - np.eye(3, dtype=int)))
     np.testing.assert_allclose(triangle.laplacian().toarray(), 1.5 * np.eye(3) - 0.5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_cells_find_most_of_the_nearest_rows(dtype):
+    X = load_digits().data.astype(dtype)
+    exact = neighbor_graph(X, n_neighbors=8, weights="binary", search="exact").affinity.astype(bool)
+    found = neighbor_graph(X, n_neighbors=8, weights="binary", search="cells", random_state=0).affinity
+    assert exact.multiply(found.astype(bool)).sum() > 0.9 * exact.sum()
+    again = neighbor_graph(X, n_neighbors=8, weights="binary", search="cells", random_state=0).affinity
+    assert (found != again).nnz == 0
+
+
+def test_rows_of_one_cell_are_all_compared():
+    """Fewer rows than a cell may hold: the search is exact."""
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    exact = neighbor_graph(X, n_neighbors=4, search="exact").affinity
+    cells = neighbor_graph(X, n_neighbors=4, search="cells").affinity
+    np.testing.assert_allclose(cells.toarray(), exact.toarray())
+
+
+def test_cells_with_very_many_equal_rows():
+    """Half of the rows are one row, and some are alone in their cells."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([np.zeros((1000, 2)), rng.normal(size=(990, 2)), 1000 * rng.normal(size=(10, 2))])
+    found = find_neighbors(X, 5, "cells", False, 0)
+    assert found.shape == (2000, 5)
+    assert (found >= 0).all()
+    assert (found != np.arange(2000)[:, None]).all()
+    assert all(len(set(line)) == 5 for line in found)
+    assert (np.abs(X[found[:1000]]).max(axis=(1, 2)) == 0).all()
+    alone = np.argsort(np.linalg.norm(X[-10:, None] - X[None], axis=2), axis=1)[:, 1:6]
+    np.testing.assert_array_equal(np.sort(found[-10:]), np.sort(alone))
+
+
+def test_cells_need_dense_rows():
+    with pytest.raises(ValueError, match="dense rows"):
+        neighbor_graph(sp.csr_array(np.eye(9)), n_neighbors=2, search="cells")

@@ -9,6 +9,7 @@ FORMULAS = {
     "squared_hinge": lambda y, f: 0.5 * (1 - y * f) ** 2 if y * f < 1 else 0.0,
     "hinge": lambda y, f: 1 - y * f if y * f < 1 else 0.0,
     "logistic": lambda y, f: np.log1p(np.exp(-y * f)),
+    "exponential": lambda y, f: np.exp(-y * f),
 }
 
 

@@ -13,6 +13,7 @@ from sklearn.svm import SVC, LinearSVC
 from tasks import Claim, Task, first_fit, fit_all, gram_and_cholesky, mnist, second_fit, usps
 
 import weakly
+from boosting import BOOSTING
 from weakly.datasets import load, make_sparse_text
 from weakly.graphs import neighbor_graph
 from weakly.solvers import (
@@ -337,4 +338,5 @@ CLAIMS = [
     *WELL,
     *PROBABLE,
     *EXCLUSIVE,
+    *BOOSTING,
 ]

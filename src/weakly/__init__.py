@@ -11,6 +11,7 @@ from importlib.metadata import version as _version
 __version__ = _version("weakly")
 
 _HOME = {
+    "AdaBoostMLClassifier": "boosting",
     "CheegerRLSClassifier": "manifold",
     "CheegerSVC": "manifold",
     "ExclusiveLaplacianSVC": "manifold",
@@ -18,6 +19,8 @@ _HOME = {
     "LaplacianRLSRegressor": "manifold",
     "LaplacianSVC": "manifold",
     "ProbabilisticLabelSVC": "svm",
+    "RMSBoostClassifier": "boosting",
+    "SERBoostClassifier": "boosting",
     "TotalVariationRLSClassifier": "manifold",
     "TotalVariationSVC": "manifold",
     "WellClustering": "cluster",
@@ -28,6 +31,7 @@ _HOME = {
     "encode_labels": "_labels",
 }
 _MODULES = (
+    "boosting",
     "cluster",
     "datasets",
     "graphs",

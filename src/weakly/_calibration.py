@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_softmax, softmax
 
 PRIOR_SPREAD = 0.7  # of the logarithm of the temperature
@@ -132,6 +132,39 @@ def fit_temperature(decisions: np.ndarray, codes: np.ndarray) -> float:
 
     reach = 6 * PRIOR_SPREAD
     return float(np.exp(minimize_scalar(loss, bounds=(centre - reach, centre + reach), method="bounded").x))
+
+
+def match_confidence(decisions: np.ndarray, confidence: float) -> float:
+    """Temperature at which the probability of the predicted class has a given mean.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_rows, n_columns)
+        Decisions; a single column is that of the second of two classes.
+    confidence : float
+        The mean, above that of a guess.
+
+    Returns
+    -------
+    float
+        Between 1/1000 and 1000; 1 for decisions that are all equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly._calibration import match_confidence, probabilities
+    >>> decisions = np.array([[0.5], [-2.0]])
+    >>> bool(np.isclose(probabilities(decisions, match_confidence(decisions, 0.8)).max(axis=1).mean(), 0.8))
+    True
+    """
+
+    def excess(log_temperature: float) -> float:
+        return float(probabilities(decisions, np.exp(log_temperature)).max(axis=1).mean()) - confidence
+
+    reach = np.log(1000.0)
+    if excess(-reach) >= 0 or excess(reach) <= 0:
+        return 1.0 if np.ptp(decisions) == 0 else float(np.exp(-reach if excess(-reach) >= 0 else reach))
+    return float(np.exp(brentq(excess, -reach, reach, xtol=1e-6)))
 
 
 def probabilities(decisions: np.ndarray, temperature: float) -> np.ndarray:

@@ -6,7 +6,8 @@ loss               value                           used by
 "squared"          ``(y - f)^2 / 2``               Laplacian RLS
 "squared_hinge"    ``max(1 - y f, 0)^2 / 2``       Laplacian SVM
 "hinge"            ``max(1 - y f, 0)``             Laplacian SVM, through LIBSVM
-"logistic"         ``log(1 + exp(-y f))``          exclusive Laplacian SVM
+"logistic"         ``log(1 + exp(-y f))``          exclusive Laplacian SVM, AdaBoost.ML
+"exponential"      ``exp(-y f)``                   RMSBoost and SERBoost
 =================  ==============================  ============================
 
 For signs ``y`` the squared hinge is ``(y - f)^2 / 2`` on the rows inside the margin and 0 elsewhere. The
@@ -53,6 +54,22 @@ class Loss:
     active: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
 
+def bounded_exp(exponents: np.ndarray) -> np.ndarray:
+    """``exp(x)``, the same number for all ``x`` from 700 on, so that sums of it stay finite.
+
+    Parameters
+    ----------
+    exponents : ndarray
+        The exponents.
+
+    Returns
+    -------
+    ndarray
+        Up to 1e304.
+    """
+    return np.exp(np.minimum(exponents, 700.0))
+
+
 LOSSES = {
     loss.name: loss
     for loss in (
@@ -70,5 +87,6 @@ LOSSES = {
         ),
         Loss("hinge", lambda y, f: np.maximum(1 - y * f, 0), lambda y, f: -y * (y * f < 1)),
         Loss("logistic", lambda y, f: np.logaddexp(0, -y * f), lambda y, f: -y * expit(-y * f)),
+        Loss("exponential", lambda y, f: bounded_exp(-y * f), lambda y, f: -y * bounded_exp(-y * f)),
     )
 }

@@ -1,14 +1,15 @@
-"""Regularisers: what the scores of all rows pay for not fitting the graph, or each other."""
+"""Regularisers: what the scores of all rows pay for not fitting the graph, a prior, or each other."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import logsumexp, softmax
 
 from weakly.graphs import Graph
 
-__all__ = ["EXCLUSIVE", "Exclusive", "cheeger_ratio", "total_variation"]
+__all__ = ["EXCLUSIVE", "Exclusive", "PriorDivergence", "TopMargin", "cheeger_ratio", "total_variation"]
 
 EXCLUSIVE = ("sum", "pairs")
 
@@ -172,3 +173,112 @@ class Exclusive:
     def _own(self, terms: np.ndarray) -> np.ndarray:
         """What a class is not charged for by itself."""
         return terms if self.kind == "pairs" else np.zeros_like(terms)
+
+
+@dataclass(frozen=True, eq=False)
+class PriorDivergence:
+    """A charge on scores whose softmax is far from given probabilities.
+
+    A row with probabilities ``p`` pays ``log sum_j exp(f_j) - p'f``, which is the divergence of the softmax
+    from ``p`` up to a constant ([rmsboost] Eq. (13)).
+
+    Parameters
+    ----------
+    prior : ndarray of shape (n_rows, n_classes)
+        Probabilities of the classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.regularizers import PriorDivergence
+    >>> sure = PriorDivergence(np.array([[1.0, 0.0]]))
+    >>> sure.gradient(np.zeros((1, 2))).tolist()
+    [[-0.5, 0.5]]
+    """
+
+    prior: np.ndarray
+
+    def value(self, scores: np.ndarray) -> np.ndarray:
+        """What each row pays.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, n_classes)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Least where the softmax is the prior.
+        """
+        return logsumexp(scores, axis=1) - (self.prior * scores).sum(axis=1)
+
+    def gradient(self, scores: np.ndarray) -> np.ndarray:
+        """Derivative of the sum over the rows.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, n_classes)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Probabilities by the scores less those of the prior.
+        """
+        return softmax(scores, axis=1) - self.prior
+
+
+@dataclass(frozen=True)
+class TopMargin:
+    """A charge on rows whose highest score is below a margin, ``max(0, margin - max_i f_i)``.
+
+    [rmsboost] Eq. (14), the loss of transductive machines for any number of classes.
+
+    Parameters
+    ----------
+    margin : float
+        The margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.regularizers import TopMargin
+    >>> TopMargin(1.0).value(np.array([[0.25, -0.25], [2.0, -2.0]])).tolist()
+    [0.75, 0.0]
+    """
+
+    margin: float
+
+    def value(self, scores: np.ndarray) -> np.ndarray:
+        """What each row pays.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, n_classes)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            At least 0.
+        """
+        return np.maximum(self.margin - scores.max(axis=1), 0)
+
+    def gradient(self, scores: np.ndarray) -> np.ndarray:
+        """Derivative of the sum over the rows.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, n_classes)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            -1 at the first of the highest scores, where it is below the margin.
+        """
+        top = scores.argmax(axis=1)
+        slopes = np.zeros_like(scores)
+        slopes[np.arange(len(scores)), top] = -1.0 * (scores.max(axis=1) < self.margin)
+        return slopes

@@ -1,15 +1,21 @@
 import numpy as np
 import pytest
 from scipy.sparse import issparse
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 from sklearn.cluster import KMeans
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
-from weakly.datasets import make_bags, make_misleading_gaussians, make_sparse_text, make_two_moons
+from weakly.datasets import (
+    make_bags,
+    make_clustered_classes,
+    make_misleading_gaussians,
+    make_sparse_text,
+    make_two_moons,
+)
 
-GENERATORS = [make_two_moons, make_misleading_gaussians, make_bags, make_sparse_text]
+GENERATORS = [make_two_moons, make_misleading_gaussians, make_bags, make_clustered_classes, make_sparse_text]
 
 
 def as_plain(bunch):
@@ -32,8 +38,9 @@ def test_same_seed_same_data(generator):
         make_two_moons(30, n_per_class=3, random_state=0),
         make_sparse_text(30, 100, n_classes=3, n_per_class=3, random_state=0),
         make_misleading_gaussians(30, random_state=0),
+        make_clustered_classes(30, n_per_class=3, random_state=0),
     ],
-    ids=["moons", "text", "gaussians"],
+    ids=["moons", "text", "gaussians", "clusters"],
 )
 def test_partial_labels_agree_with_the_truth(problem):
     shown = problem.y_partial != -1
@@ -117,6 +124,72 @@ def test_key_instances_stand_anywhere_in_their_bag():
     assert np.abs(positions - 100).max() < 5 * np.sqrt(400 * 0.25 * 0.75)
 
 
+def test_clustered_posterior_is_that_of_the_mixture():
+    """Densities of all clusters in the whole space, with the covariance that the parameters say."""
+    data = make_clustered_classes(
+        60, n_features=6, class_shares=(3, 2), n_clusters=3, n_informative=2, noise=0.4, random_state=0
+    )
+    assert data.basis.T @ data.basis == pytest.approx(np.eye(2))
+    inside = data.basis @ data.basis.T
+    covariance = inside + 0.4**2 * (np.eye(6) - inside)
+    joint = np.column_stack(
+        [
+            share
+            * np.mean([multivariate_normal.pdf(data.X, data.basis @ c, covariance) for c in of_class], 0)
+            for share, of_class in zip((0.6, 0.4), data.centers, strict=True)
+        ]
+    )
+    assert data.posterior == pytest.approx(joint / joint.sum(axis=1, keepdims=True))
+
+
+def test_clustered_rows_follow_their_distribution():
+    n_rows = 20000
+    data = make_clustered_classes(n_rows, n_features=8, n_informative=3, n_clusters=2, random_state=1)
+    assert np.bincount(data.y).tolist() == [10000, 6000, 4000]
+    assert data.centers.shape == (3, 2, 3)
+    rest = data.X - data.centers[data.y, data.clusters] @ data.basis.T
+    inside = rest @ data.basis
+    outside = rest - inside @ data.basis.T
+    assert np.cov(inside.T) == pytest.approx(np.eye(3), abs=5 * np.sqrt(2 / n_rows))
+    assert np.abs(inside.mean(axis=0)).max() < 5 / np.sqrt(n_rows)
+    expected = 0.3**2 * (np.eye(8) - data.basis @ data.basis.T)
+    assert np.cov(outside.T) == pytest.approx(expected, abs=5 * 0.3**2 * np.sqrt(2 / n_rows))
+    for label, size in enumerate((10000, 6000, 4000)):
+        share = np.mean(data.clusters[data.y == label])
+        assert share == pytest.approx(0.5, abs=5 * np.sqrt(0.25 / size))
+
+
+@pytest.mark.parametrize("shares", [(1, 1), (3, 1)])
+def test_clustered_error_of_two_gaussians_is_in_closed_form(shares):
+    """One cluster each on a line: the best rule is a threshold, moved by the logarithm of the odds."""
+    n_rows = 40000
+    data = make_clustered_classes(
+        n_rows, class_shares=shares, n_clusters=1, n_features=3, n_informative=1, random_state=0
+    )
+    distance = abs(np.diff(data.centers.ravel())).item()
+    assert 0.5 < distance < 3
+    parts = np.array(shares) / sum(shares)
+    moved = np.log(parts[0] / parts[1]) / distance
+    best = parts @ norm.cdf([-distance / 2 - moved, -distance / 2 + moved])
+    assert data.error == pytest.approx(best, abs=4 * np.sqrt(best / n_rows))
+    found = np.mean(data.posterior.argmax(axis=1) != data.y)
+    assert found == pytest.approx(best, abs=4 * np.sqrt(best / n_rows))
+
+
+def test_clustered_error_is_what_the_best_rule_has():
+    data = make_clustered_classes(40000, random_state=2)
+    found = np.mean(data.posterior.argmax(axis=1) != data.y)
+    assert found == pytest.approx(data.error, abs=4 * np.sqrt(data.error / 40000))
+    assert data.posterior.sum(axis=1) == pytest.approx(np.ones(40000))
+    # Probabilities mean what they say, in every tenth of them.
+    tenth = np.minimum((10 * data.posterior).astype(int), 9)
+    is_class = np.eye(3)[data.y]
+    for number in range(10):
+        here = tenth == number
+        share, spread = data.posterior[here].mean(), np.sqrt(0.25 / here.sum())
+        assert is_class[here].mean() == pytest.approx(share, abs=4 * spread)
+
+
 def test_text_has_the_shape_asked_for():
     text = make_sparse_text(2000, 700, words_per_row=30, n_classes=4, topic_size=20, random_state=0)
     assert text.X.format == "csr"
@@ -192,6 +265,14 @@ def test_text_of_the_smallest_size():
         (make_bags, {"n_bags": 3, "n_positive": 4}, "n_positive=4 is more than n_bags=3"),
         (make_bags, {"bag_sizes": (0, 3)}, r"bag_sizes\[0\]"),
         (make_bags, {"bag_sizes": (4, 3)}, r"bag_sizes\[1\] must be an integer of at least 4"),
+        (make_clustered_classes, {"class_shares": (1.0,)}, "class_shares"),
+        (make_clustered_classes, {"class_shares": (1.0, 0.0)}, "class_shares"),
+        (make_clustered_classes, {"class_shares": (1.0, float("nan"))}, "class_shares"),
+        (make_clustered_classes, {"n_samples": 2}, "n_samples"),
+        (make_clustered_classes, {"n_features": 9}, "n_features must be an integer of at least 10"),
+        (make_clustered_classes, {"n_clusters": 0}, "n_clusters"),
+        (make_clustered_classes, {"noise": -1.0}, "noise"),
+        (make_clustered_classes, {"n_samples": 10, "n_per_class": 3}, "n_per_class"),
         (make_sparse_text, {"n_classes": 1}, "n_classes"),
         (make_sparse_text, {"topic_strength": 1}, "topic_strength"),
         (make_sparse_text, {"words_per_row": 0.5}, "words_per_row"),

@@ -1,6 +1,11 @@
 """Benchmark data from a local directory, and generators whose answer is known."""
 
-from weakly.datasets._generators import make_bags, make_misleading_gaussians, make_two_moons
+from weakly.datasets._generators import (
+    make_bags,
+    make_clustered_classes,
+    make_misleading_gaussians,
+    make_two_moons,
+)
 from weakly.datasets._load import list_datasets, load
 from weakly.datasets._text import make_sparse_text
 
@@ -8,6 +13,7 @@ __all__ = [
     "list_datasets",
     "load",
     "make_bags",
+    "make_clustered_classes",
     "make_misleading_gaussians",
     "make_sparse_text",
     "make_two_moons",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import logsumexp
 from scipy.stats import norm
 from sklearn.datasets import make_moons
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Bunch, check_random_state
 
 from weakly._labels import mask_labels
@@ -187,3 +189,120 @@ def make_bags(
     y[key_instances] = 1
     bags = np.repeat(np.arange(n_bags), sizes)
     return Bunch(X=X, y=y, bags=bags, bag_y=bag_y, key_instances=key_instances, coef=direction)
+
+
+def make_clustered_classes(
+    n_samples=1000,
+    *,
+    n_features=100,
+    class_shares=(0.5, 0.3, 0.2),
+    n_clusters=10,
+    n_informative=10,
+    separation=1.2,
+    noise=0.3,
+    n_per_class=1,
+    random_state=None,
+):
+    r"""Gaussian clusters of a few classes, apart in some directions of many features.
+
+    The clusters of all classes are as large, and their centres are drawn from :math:`N(0, s^2 I)` in a random
+    subspace, in which a row strays from its centre by :math:`N(0, I)`. In all other directions there is noise
+    that says nothing of the class. Every feature is a mixture of both.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of rows.
+    n_features : int, default=100
+        Number of features.
+    class_shares : sequence of float, default=(0.5, 0.3, 0.2)
+        Parts of the classes, in any unit; numbers of rows are rounded.
+    n_clusters : int, default=10
+        Clusters of each class.
+    n_informative : int, default=10
+        Dimension of the subspace.
+    separation : float, default=1.2
+        Standard deviation :math:`s` of the centres in each direction of the subspace, in those of a cluster.
+    noise : float, default=0.3
+        Standard deviation in each of the other directions.
+    n_per_class : int, default=1
+        Labelled rows of each class.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        With the fields
+
+        - ``X`` of shape (n_samples, n_features); ``y``, the class of each row; ``labeled``, the labelled
+          rows; ``y_partial``, which is ``y`` with -1 on the others;
+        - ``clusters``, the cluster of each row within its class; ``basis`` of shape
+          (n_features, n_informative), orthonormal directions of the subspace; ``centers`` of shape
+          (n_classes, n_clusters, n_informative), in these directions;
+        - ``posterior`` of shape (n_samples, n_classes), the exact probabilities of the classes of each row,
+          and ``error``, what no rule can beat on average on these rows: the mean of one less the largest.
+
+    See Also
+    --------
+    make_misleading_gaussians : Two clusters, and labels that lead astray.
+
+    Notes
+    -----
+    With shares :math:`\pi_k`, :math:`J` clusters of each class, centres :math:`c_{kj}` and the basis
+    :math:`B`, the posterior of class :math:`k` is in proportion to
+    :math:`\pi_k \sum_j \exp(-\tfrac{1}{2} \|B^T x - c_{kj}\|^2)`.
+
+    Examples
+    --------
+    >>> from weakly.datasets import make_clustered_classes
+    >>> data = make_clustered_classes(2000, random_state=0)
+    >>> data.X.shape, (data.y == 0).sum().item()
+    ((2000, 100), 1000)
+    >>> best = data.posterior.argmax(axis=1)
+    >>> print(f"{data.error:.3f} expected, {(best != data.y).mean():.3f} found")
+    0.119 expected, 0.119 found
+    """
+    shares = _check_shares(class_shares)
+    check_integer("n_samples", n_samples, at_least=len(shares))
+    check_integer("n_informative", n_informative, at_least=1)
+    check_integer("n_features", n_features, at_least=n_informative)
+    check_integer("n_clusters", n_clusters, at_least=1)
+    check_number("separation", separation, at_least=0, below=np.inf)
+    check_number("noise", noise, at_least=0, below=np.inf)
+    rng = check_random_state(random_state)
+
+    counts = np.diff(np.round(n_samples * np.cumsum([0, *shares])).astype(int))
+    y = rng.permutation(np.repeat(np.arange(len(shares)), counts))
+    clusters = rng.randint(n_clusters, size=n_samples)
+    centers = separation * rng.normal(size=(len(shares), n_clusters, n_informative))
+    directions = np.linalg.qr(rng.normal(size=(n_features, n_features)))[0]
+    places = rng.normal(size=(n_samples, n_features))
+    places[:, n_informative:] *= noise
+    places[:, :n_informative] += centers[y, clusters]
+    posterior = _cluster_posterior(places[:, :n_informative], centers, counts / n_samples)
+    return Bunch(
+        X=places @ directions.T,
+        y=y,
+        **draw_partial_labels(y, n_per_class, rng),
+        clusters=clusters,
+        basis=directions[:, :n_informative],
+        centers=centers,
+        posterior=posterior,
+        error=float(np.mean(1 - posterior.max(axis=1))),
+    )
+
+
+def _check_shares(class_shares):
+    shares = np.asarray(class_shares, dtype=float)
+    if shares.ndim != 1 or len(shares) < 2 or not (np.isfinite(shares) & (shares > 0)).all():
+        raise ValueError(f"class_shares must be at least two positive numbers, got {class_shares!r}.")
+    return shares / shares.sum()
+
+
+def _cluster_posterior(places, centers, shares):
+    """Probabilities of the classes at places in the subspace."""
+    squared = euclidean_distances(places, centers.reshape(-1, places.shape[1]), squared=True)
+    likelihood = logsumexp(-squared.reshape(len(places), *centers.shape[:2]) / 2, axis=2)
+    joint = likelihood + np.log(shares)
+    return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))

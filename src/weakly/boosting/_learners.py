@@ -1,0 +1,139 @@
+"""Weak learners: the library's own trees, or any scikit-learn classifier that takes weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from weakly.boosting._bins import Bins
+from weakly.boosting._forest import TreeRules, grow_forest
+
+_MOST_FEATURES = 2**16  # that the number of a feature in a node can tell apart
+_DRAWS_PER_ROW = 2  # few enough that about one row in seven is not drawn, and can be held out
+
+
+class Weak(Protocol):
+    """A classifier of one round."""
+
+    def add_to(self, scores: np.ndarray, data: Any, scale: float) -> None:
+        """Add probabilities of the classes, times a number, to the scores of rows."""
+
+    def shares(self, data: Any) -> np.ndarray:
+        """Probabilities of the classes of rows."""
+
+    def free_shares(self, data: Any, rows: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+        """The same for training rows, by what was grown without them; zeros where nothing was."""
+
+
+class TreeLearner:
+    """Forests of a few trees on rows binned once.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Rows that set the bins.
+    rules : TreeRules
+        How trees are grown.
+    most_draws : int or None
+        Most rows drawn for a tree in proportion to their weights; ``None`` takes all with their weights.
+    """
+
+    def __init__(self, X: np.ndarray, rules: TreeRules, most_draws: int | None) -> None:
+        if X.shape[1] > _MOST_FEATURES:
+            raise ValueError(
+                f"X has {X.shape[1]} features and trees take at most {_MOST_FEATURES}: reduce them first, "
+                "with PCA or TruncatedSVD say."
+            )
+        self._bins, self._rules, self._most_draws = Bins(X), rules, most_draws
+
+    def prepare(self, X: np.ndarray) -> np.ndarray:
+        """Rows as the weak classifiers read them."""
+        return self._bins(X)
+
+    def learn(self, data, labels, weights, n_classes, seed):
+        """Fit to weighted rows; return the classifier, and which rows each of its trees was grown on."""
+        seeds = seed.generate_state(self._rules.n_trees, np.uint64)
+        n_draws = _n_draws(self._most_draws, data)
+        return grow_forest(data, labels, weights, n_classes, self._rules, seeds, n_draws)
+
+
+class EstimatorLearner:
+    """Copies of a scikit-learn classifier.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Its ``fit`` takes ``sample_weight``.
+    most_draws : int or None
+        Most rows drawn for a copy in proportion to their weights; ``None`` takes all with their weights.
+    """
+
+    def __init__(self, estimator: Any, most_draws: int | None) -> None:
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise ValueError(
+                f"estimator is {type(estimator).__name__}, whose fit takes no sample_weight: use one whose "
+                "fit does, a DecisionTreeClassifier say."
+            )
+        self._estimator, self._most_draws = estimator, most_draws
+
+    def prepare(self, X: np.ndarray) -> np.ndarray:
+        """Rows as they are."""
+        return X
+
+    def learn(self, data, labels, weights, n_classes, seed):
+        """Fit to weighted rows; return the classifier, and which rows it was fitted to."""
+        rng = np.random.default_rng(seed)
+        n_draws = _n_draws(self._most_draws, data)
+        if n_draws:
+            weights = rng.multinomial(n_draws, weights / weights.sum()).astype(float)
+        rows = np.flatnonzero(weights)
+        estimator = clone(self._estimator)
+        if "random_state" in estimator.get_params():
+            estimator.set_params(random_state=int(rng.integers(2**31)))
+        estimator.fit(data[rows], labels[rows], sample_weight=weights[rows])
+        return FittedEstimator(estimator, n_classes), (weights > 0)[None, :]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedEstimator:
+    """A scikit-learn classifier that knows some of the classes.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Fitted to codes of classes.
+    n_classes : int
+        Number of all classes.
+    """
+
+    estimator: Any
+    n_classes: int
+
+    def shares(self, data: np.ndarray) -> np.ndarray:
+        """Probabilities of the classes of rows, or 1 at the predicted class of an estimator without."""
+        out = np.zeros((len(data), self.n_classes))
+        if hasattr(self.estimator, "predict_proba"):
+            out[:, self.estimator.classes_] = self.estimator.predict_proba(data)
+        else:
+            out[np.arange(len(data)), self.estimator.predict(data)] = 1.0
+        return out
+
+    def add_to(self, scores: np.ndarray, data: np.ndarray, scale: float) -> None:
+        """Add the shares, times a number, to the scores of rows."""
+        scores += scale * self.shares(data)
+
+    def free_shares(self, data: np.ndarray, rows: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+        """Shares of some training rows, zeros for those it was fitted to."""
+        out = np.zeros((len(rows), self.n_classes))
+        free = ~drawn[0, rows]
+        if free.any():
+            out[free] = self.shares(data[rows[free]])
+        return out
+
+
+def _n_draws(most: int | None, data: np.ndarray) -> int:
+    return 0 if most is None else min(most, _DRAWS_PER_ROW * len(data))

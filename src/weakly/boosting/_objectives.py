@@ -1,0 +1,206 @@
+"""What the rounds of a boosting method descend: a class to learn and a weight for every row.
+
+Weights are handed on as logarithms. Scores grow with the rounds, and the weights ``exp(-f)`` of labelled rows
+leave the range of numbers long before their ratio to those of unlabelled rows, which is the model, does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from weakly.boosting._pseudo_kernels import expectation_targets, prior_targets
+from weakly.losses import LOSSES
+from weakly.regularizers import PriorDivergence, TopMargin
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What the weak learner of a round is to learn.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,)
+        Class of each row, given or for now.
+    log_weights : ndarray of shape (n_rows,)
+        Logarithm of its weight; minus infinity is 0.
+    losses : ndarray of shape (n_rows,)
+        What it adds to the objective.
+    """
+
+    labels: np.ndarray
+    log_weights: np.ndarray
+    losses: np.ndarray
+
+
+class Objective(Protocol):
+    """An objective of scores of shape (n_rows, n_classes)."""
+
+    codes: np.ndarray
+    labeled: np.ndarray
+
+    def targets(self, scores: np.ndarray, n_rounds: int) -> Targets:
+        """Steepest descent after a number of rounds, as classes and weights."""
+
+    def labeled_losses(self, scores: np.ndarray) -> np.ndarray:
+        """Losses of the labelled rows, whose scores are given."""
+
+
+@dataclass(frozen=True, eq=False)
+class PriorObjective:
+    """[rmsboost] Eq. (9): exponential loss, distance of unlabelled rows from a prior, and their margin.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows,)
+        Class of each row, -1 where unlabelled.
+    costs : ndarray of shape (n_rows,)
+        Factor of each row.
+    prior : ndarray of shape (n_rows, n_classes)
+        Probabilities of the classes.
+    alpha, beta : float
+        Weights of the two terms of unlabelled rows.
+    margin : float
+        Score that the margin term asks for.
+    warm_up : int
+        Rounds without the margin term: while all scores are equal it would favour the first class.
+    """
+
+    codes: np.ndarray
+    costs: np.ndarray
+    prior: np.ndarray
+    alpha: float = 0.0
+    beta: float = 0.0
+    margin: float = np.inf
+    warm_up: int = 0
+
+    @property
+    def labeled(self) -> np.ndarray:
+        return np.flatnonzero(self.codes >= 0)
+
+    def targets(self, scores: np.ndarray, n_rounds: int) -> Targets:
+        """Class of largest descent, [rmsboost] Lemma 2.1, and its slope."""
+        beta = self.beta if n_rounds >= self.warm_up else 0.0
+        n_rows = len(self.codes)
+        targets = Targets(np.empty(n_rows, np.int64), np.empty(n_rows), np.empty(n_rows))
+        prior_targets(
+            scores, self.codes, self.costs, self.prior, self.alpha, beta, self.margin,
+            targets.labels, targets.log_weights, targets.losses,
+        )  # fmt: skip
+        return targets
+
+    def value(self, scores: np.ndarray) -> float:
+        """The objective."""
+        hidden = self.codes < 0
+        prior, margin = PriorDivergence(self.prior[hidden]), TopMargin(self.margin)
+        charges = self.alpha * prior.value(scores[hidden])
+        if self.beta:
+            charges = charges + self.beta * margin.value(scores[hidden])
+        known = self.labeled
+        return float(self.costs[known] @ self.labeled_losses(scores[known]) + self.costs[hidden] @ charges)
+
+    def gradient(self, scores: np.ndarray) -> np.ndarray:
+        """Its derivative by all scores, [rmsboost] Eq. (17)."""
+        hidden, known = self.codes < 0, self.labeled
+        slopes = np.zeros_like(scores)
+        slopes[known, self.codes[known]] = LOSSES["exponential"].slope(1, scores[known, self.codes[known]])
+        slopes[hidden] = self.alpha * PriorDivergence(self.prior[hidden]).gradient(scores[hidden])
+        slopes[hidden] += self.beta * TopMargin(self.margin).gradient(scores[hidden])
+        return self.costs[:, None] * slopes
+
+    def labeled_losses(self, scores: np.ndarray) -> np.ndarray:
+        """Exponential loss."""
+        return LOSSES["exponential"].value(1, _own(scores, self.codes[self.labeled]))
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectationObjective:
+    """Two classes: exponential loss, and of unlabelled rows its mean over both labels ([serboost] section 3).
+
+    With ``F = f_1 - f_0`` and an expected label ``q`` in [-1, 1] an unlabelled row pays
+    ``alpha exp(-q F) cosh(F)``, least where ``tanh F = q``.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows,)
+        0 or 1, and -1 where unlabelled.
+    costs : ndarray of shape (n_rows,)
+        Factor of each row.
+    expected : ndarray of shape (n_rows,)
+        Expected labels, -1 to 1.
+    alpha : float
+        Weight of unlabelled rows.
+    """
+
+    codes: np.ndarray
+    costs: np.ndarray
+    expected: np.ndarray
+    alpha: float
+
+    @property
+    def labeled(self) -> np.ndarray:
+        return np.flatnonzero(self.codes >= 0)
+
+    def targets(self, scores: np.ndarray, n_rounds: int) -> Targets:
+        """Sign of the slope, and its size."""
+        n_rows = len(self.codes)
+        targets = Targets(np.empty(n_rows, np.int64), np.empty(n_rows), np.empty(n_rows))
+        expectation_targets(
+            scores, self.codes, self.costs, self.expected, self.alpha,
+            targets.labels, targets.log_weights, targets.losses,
+        )  # fmt: skip
+        return targets
+
+    def labeled_losses(self, scores: np.ndarray) -> np.ndarray:
+        """Exponential loss of the difference of the two scores."""
+        signs = 2 * self.codes[self.labeled] - 1
+        return LOSSES["exponential"].value(signs, scores[:, 1] - scores[:, 0])
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticObjective:
+    """Logistic loss ``log(1 + exp(-f_y))`` of labelled rows, [adaboostml] Algorithm 1.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows,)
+        Class of each row; all are labelled.
+    costs : ndarray of shape (n_rows,)
+        Factor of each row.
+    """
+
+    codes: np.ndarray
+    costs: np.ndarray
+
+    @property
+    def labeled(self) -> np.ndarray:
+        return np.arange(len(self.codes))
+
+    def targets(self, scores: np.ndarray, n_rounds: int) -> Targets:
+        """Given classes, with weights ``1 / (1 + exp(f_y))``."""
+        own = _own(scores, self.codes)
+        losses = self.costs * LOSSES["logistic"].value(1, own)
+        return Targets(self.codes, np.log(self.costs) + log_expit(-own), losses)
+
+    def labeled_losses(self, scores: np.ndarray) -> np.ndarray:
+        """Logistic loss."""
+        return LOSSES["logistic"].value(1, _own(scores, self.codes))
+
+    def best_step(self, scores: np.ndarray, direction: np.ndarray, longest: float) -> float:
+        """Step along a direction that minimises the loss, at most ``longest``."""
+        own, slope = _own(scores, self.codes), _own(direction, self.codes)
+        step, low, high = 0.0, 0.0, longest
+        for _ in range(60):  # halving, as the derivative only grows
+            step = (low + high) / 2
+            if -(self.costs * slope) @ expit(-own - step * slope) < 0:
+                low = step
+            else:
+                high = step
+        return step
+
+
+def _own(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    return scores[np.arange(len(codes)), codes]

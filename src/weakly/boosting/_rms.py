@@ -1,0 +1,288 @@
+"""Multi-class semi-supervised boosting with a prior for every row."""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from weakly._calibration import match_confidence, probabilities
+from weakly._compat import Interval, StrOptions
+from weakly.boosting._base import BoostingClassifier, alpha_of
+from weakly.boosting._boost import RESPONSES
+from weakly.boosting._objectives import PriorObjective
+from weakly.boosting._priors import comparable_rows, find_prior, prior_graph, smoothed_prior
+
+_SHARE = 0.3  # of the rounds, for a run that only teaches another
+
+
+class RMSBoostClassifier(BoostingClassifier):
+    """Multi-class boosting of trees, with a prior and a margin for unlabelled rows.
+
+    Scores ``f`` of the classes, whose softmax are probabilities, are the sum of weak classifiers, each fitted
+    to the steepest descent of ::
+
+        sum_labeled exp(-f_y)  +  alpha sum_unlabeled KL(prior, softmax f)  +
+        beta sum_unlabeled max(0, margin - max_i f_i)
+
+    Parameters
+    ----------
+    n_estimators : int, default=50
+        Rounds.
+    learning_rate : float, default=0.1
+        Factor of each weak classifier.
+    alpha : float or "labeled", default="labeled"
+        Weight of the prior of unlabelled rows; "labeled" is the share of labelled rows. 0 with ``beta=0`` is
+        supervised boosting of the labelled rows, RM-Boost.
+    beta : float or "tenth", default="tenth"
+        Weight of the margin of unlabelled rows; "tenth" is a tenth of ``alpha``.
+    margin : float or "auto", default="auto"
+        Score above which the margin term rests; "auto" is half of the highest that the rounds can reach,
+        ``learning_rate * n_estimators / 2``.
+    warm_up : int, default=10
+        Rounds before the margin term comes in. In the first all scores are equal, and it would favour one
+        class everywhere.
+    prior : {"staged", "graph", "kmeans"}, array-like of shape (n_samples, n_classes) or callable, \
+default="staged"
+        Probabilities of the classes of each row, columns in sorted order. "kmeans" counts labels in clusters,
+        "graph" walks along neighbours to labels, "staged" averages over neighbours what supervised boosting
+        says. A callable takes ``X`` and ``y`` as they came; partial functions of ``kmeans_prior`` and
+        ``graph_prior`` are such.
+    n_stages : int, default=2
+        Priors one after the other in "staged"; each but the first is from a semi-supervised run, of fewer
+        rounds, with the one before.
+    n_neighbors : int, default=8
+        Neighbours in "staged" and "graph".
+    smoothing : float or None, default=None
+        Labels of all classes in equal parts that "kmeans" adds to each cluster; ``None`` is one of each.
+    response : {"soft", "hard", "steepest"}, default="soft"
+        What a weak classifier adds: its probabilities, 1 for its class, or the mean of trees whose leaves
+        each have the class of steepest descent.
+    n_trees : int, default=10
+        Trees of a weak classifier.
+    max_depth : int or None, default=None
+        Most splits on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest different rows in a leaf.
+    max_features : "sqrt", int, float or None, default="sqrt"
+        Features tried at a split: the root of their number, a number, a share, or all.
+    splitter : {"random", "best"}, default="random"
+        One random cut of each feature tried, or the best of all.
+    criterion : {"gini", "error"}, default="gini"
+        Splits are chosen by purity, or by the weight of wrongly named rows.
+    max_samples : int or None, default=4000
+        Most rows drawn for a tree, in proportion to their weights, and never more than twice as many as there
+        are; ``None`` takes all rows with their weights, and holds none out.
+    estimator : classifier or None, default=None
+        Weak classifier in place of the trees; its ``fit`` takes ``sample_weight``. It is given rows and
+        missing entries as they are.
+    n_iter_no_change : int or None, default=None
+        Stop after this many rounds without a lower loss of labelled rows that trees did not see.
+    tol : float, default=0.0
+        By how much lower, relative to the lowest.
+    warm_start : bool, default=False
+        Add rounds to those of the last fit, with its prior, if rows, labels and all other parameters are the
+        same; else begin anew.
+    unlabeled : "auto", None or a label, default="auto"
+        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
+        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
+        a class.
+    verbose : int, default=0
+        1 shows stages and rounds.
+    random_state : int, RandomState or None, default=None
+        Draws rows, splits and clusters.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    prior_ : ndarray of shape (n_samples, n_classes) or None
+        The prior; ``None`` without unlabelled rows, or with ``alpha=0``.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted labels of all training rows.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Their probabilities.
+    temperature_ : float
+        Factor between decisions and the logits of the probabilities: fitted to labelled rows held out of
+        trees in supervised boosting; with "staged" such that probabilities are on average as sure as those
+        of the supervised stage, which is cautious; else 1, as in [rmsboost]_.
+    n_estimators_ : int
+        Rounds done.
+    n_features_in_ : int
+        Columns of ``X``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when ``X`` has them.
+    result_ : SolverResult
+        Objective before and after each round; the criterion is the sum of all weights, relative to that
+        before the first.
+
+    See Also
+    --------
+    SERBoostClassifier : One class against the rest, with expected labels.
+    AdaBoostMLClassifier : Supervised, with the logistic loss and a search for the step.
+
+    Notes
+    -----
+    The method of [rmsboost]_, which has ``prior="kmeans"``, ``smoothing=50``, ``response="hard"`` and 10,000
+    rounds.
+
+    References
+    ----------
+    .. [rmsboost] A. Saffari, C. Leistner, H. Bischof, "Regularized multi-class semi-supervised boosting",
+       IEEE Conference on Computer Vision and Pattern Recognition, 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from weakly import RMSBoostClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> partial = np.full(len(y), -1)
+    >>> partial[:60] = y[:60]
+    >>> boost = RMSBoostClassifier(random_state=0).fit(X, partial)
+    >>> supervised = RMSBoostClassifier(alpha=0, beta=0, random_state=0).fit(X, partial)
+    >>> bool(np.mean(boost.transduction_ == y) > np.mean(supervised.transduction_ == y) + 0.05)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **BoostingClassifier._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"labeled"})],
+        "beta": [Interval(Real, 0, None, closed="left"), StrOptions({"tenth"})],
+        "margin": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "warm_up": [Interval(Integral, 0, None, closed="left")],
+        "prior": [StrOptions({"staged", "graph", "kmeans"}), "array-like", callable],
+        "n_stages": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "smoothing": [Interval(Real, 0, None, closed="neither"), None],
+        "response": [StrOptions(set(RESPONSES))],
+    }
+
+    def __init__(
+        self,
+        n_estimators=50,
+        *,
+        learning_rate=0.1,
+        alpha="labeled",
+        beta="tenth",
+        margin="auto",
+        warm_up=10,
+        prior="staged",
+        n_stages=2,
+        n_neighbors=8,
+        smoothing=None,
+        response="soft",
+        n_trees=10,
+        max_depth=None,
+        min_samples_leaf=1,
+        max_features="sqrt",
+        splitter="random",
+        criterion="gini",
+        max_samples=4000,
+        estimator=None,
+        n_iter_no_change=None,
+        tol=0.0,
+        warm_start=False,
+        unlabeled="auto",
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.alpha = alpha
+        self.beta = beta
+        self.margin = margin
+        self.warm_up = warm_up
+        self.prior = prior
+        self.n_stages = n_stages
+        self.n_neighbors = n_neighbors
+        self.smoothing = smoothing
+        self.response = response
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.splitter = splitter
+        self.criterion = criterion
+        self.max_samples = max_samples
+        self.estimator = estimator
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.unlabeled = unlabeled
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _make_learner(self, X):
+        if self.response == "steepest" and self.estimator is not None:
+            raise ValueError(
+                "response='steepest' needs leaves, which an estimator does not show: use 'soft'."
+            )
+        return super()._make_learner(X)
+
+    def _boost(self, X, y, labels, weights, data, progress):
+        before = self._ensembles[0] if self._ensembles else None
+        if self._weights_of_terms(labels, weights) == (0, 0):
+            with progress.stage("rounds"):
+                ensemble, scores = self._teach(data, labels, weights, progress, before=before)
+            self.prior_, self.temperature_ = None, self._calibrated(ensemble, labels.labeled_codes)
+        else:
+            if before is None:
+                with progress.stage("prior"):
+                    self.prior_, self._confidence = self._find_prior(X, y, labels, weights, data, progress)
+            objective = self._objective(labels, weights, self.prior_)
+            with progress.stage("rounds"):
+                ensemble = self._rounds(data, objective, labels.n_classes, progress, before=before)
+            scores, self.temperature_ = ensemble.scores, self._cautious(ensemble, labels)
+        self._ensembles, self.result_ = [ensemble], ensemble.result()
+        return scores
+
+    def _weights_of_terms(self, labels, weights):
+        """Numbers for ``alpha`` and ``beta``; both 0 where no unlabelled row has a weight."""
+        alpha = alpha_of(self.alpha, labels, weights)
+        beta = 0.1 * alpha if isinstance(self.beta, str) else float(self.beta)
+        return alpha, beta if alpha_of(1.0, labels, weights) else 0.0
+
+    def _cautious(self, ensemble, labels):
+        """Temperature at which unlabelled rows held out are as sure as in the supervised stage."""
+        free, scores = ensemble.held_out()
+        hidden = free >= len(labels.labeled)
+        if self._confidence is None or not hidden.any():
+            return 1.0
+        return match_confidence(self._columns(scores[hidden]), self._confidence)
+
+    def _objective(self, labels, weights, prior):
+        margin = self.learning_rate * self.n_estimators / 2 if isinstance(self.margin, str) else self.margin
+        alpha, beta = self._weights_of_terms(labels, weights)
+        prior = np.zeros((len(labels.codes), labels.n_classes)) if prior is None else prior
+        return PriorObjective(labels.codes, weights, prior, alpha, beta, margin, self.warm_up)
+
+    def _teach(self, data, labels, weights, progress, **how):
+        """Supervised boosting, without the terms of unlabelled rows; return scores of all rows too."""
+        no_prior = np.zeros((len(labels.labeled), labels.n_classes))
+        objective = PriorObjective(labels.labeled_codes, weights[labels.labeled], no_prior)
+        return self._rounds_on_labels(objective, data, labels, progress, **how)
+
+    def _find_prior(self, X, y, labels, weights, data, progress):
+        """The prior, and how sure held-out labels say one may be on average, if they do."""
+        if alpha_of(self.alpha, labels, weights) == 0:
+            return None, None
+        if isinstance(self.prior, str) and self.prior == "staged":
+            return self._staged_prior(X, labels, weights, data, progress)
+        return find_prior(self.prior, X, y, labels, self.n_neighbors, self.smoothing, self._seed), None
+
+    def _staged_prior(self, X, labels, weights, data, progress):
+        """Supervised boosting, smoothed on a graph, teaches a semi-supervised run, which does so in turn."""
+        graph = prior_graph(comparable_rows(X, labels), self.n_neighbors, self._seed)
+        teacher, scores = self._teach(data, labels, weights, progress, problem=1)
+        temperature = self._calibrated(teacher, labels.labeled_codes)
+        posterior = probabilities(self._columns(scores), temperature)
+        confidence = posterior[labels.codes < 0].max(axis=1).mean()
+        prior = smoothed_prior(posterior, labels, graph)
+        for stage in range(1, self.n_stages):
+            objective = self._objective(labels, weights, prior)
+            ensemble = self._rounds(
+                data, objective, labels.n_classes, progress, problem=stage + 1, share=_SHARE
+            )
+            # Scores grow with the rounds.
+            posterior = probabilities(self._columns(ensemble.scores), temperature / _SHARE)
+            prior = smoothed_prior(posterior, labels, graph)
+        return prior, confidence

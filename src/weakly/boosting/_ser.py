@@ -1,0 +1,226 @@
+"""Semi-supervised boosting of one class against the rest, with expected labels."""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from weakly._compat import Interval, StrOptions
+from weakly.boosting._base import BoostingClassifier, alpha_of
+from weakly.boosting._objectives import ExpectationObjective
+from weakly.boosting._priors import find_prior
+
+
+class SERBoostClassifier(BoostingClassifier):
+    """Boosting of trees, one class against the rest, with expected labels of unlabelled rows.
+
+    For each class a score ``F``, of two classes a single one, is the sum of weak classifiers, each fitted to
+    the steepest descent of ::
+
+        sum_labeled exp(-y F)  +  alpha sum_unlabeled exp(-q F) cosh(F)
+
+    with labels ``y`` of +1 and -1, and ``q`` between them the label that the prior leads to expect.
+
+    Parameters
+    ----------
+    n_estimators : int, default=50
+        Rounds for each class.
+    learning_rate : float, default=0.1
+        Factor of each weak classifier.
+    alpha : float or "labeled", default="labeled"
+        Weight of unlabelled rows; "labeled" is the share of labelled rows.
+    prior : {"graph", "kmeans"}, array-like of shape (n_samples, n_classes) or callable, default="graph"
+        Probabilities of the classes of each row, columns in sorted order. "kmeans" counts labels in clusters,
+        "graph" walks along neighbours to labels. A callable takes ``X`` and ``y`` as they came; partial
+        functions of ``kmeans_prior`` and ``graph_prior`` are such.
+    n_neighbors : int, default=8
+        Neighbours in "graph".
+    smoothing : float or None, default=None
+        Labels of all classes in equal parts that "kmeans" adds to each cluster; ``None`` is one of each.
+    response : {"soft", "hard"}, default="soft"
+        What a weak classifier adds: its probabilities, or 1 for its class.
+    n_trees : int, default=10
+        Trees of a weak classifier.
+    max_depth : int or None, default=None
+        Most splits on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest different rows in a leaf.
+    max_features : "sqrt", int, float or None, default="sqrt"
+        Features tried at a split: the root of their number, a number, a share, or all.
+    splitter : {"random", "best"}, default="random"
+        One random cut of each feature tried, or the best of all.
+    criterion : {"gini", "error"}, default="gini"
+        Splits are chosen by purity, or by the weight of wrongly named rows.
+    max_samples : int or None, default=4000
+        Most rows drawn for a tree, in proportion to their weights, and never more than twice as many as there
+        are; ``None`` takes all rows with their weights, and holds none out.
+    estimator : classifier or None, default=None
+        Weak classifier in place of the trees; its ``fit`` takes ``sample_weight``. It is given rows and
+        missing entries as they are.
+    n_iter_no_change : int or None, default=None
+        Stop after this many rounds without a lower loss of labelled rows that trees did not see.
+    tol : float, default=0.0
+        By how much lower, relative to the lowest.
+    warm_start : bool, default=False
+        Add rounds to those of the last fit, with its prior, if rows, labels and all other parameters are the
+        same; else begin anew.
+    unlabeled : "auto", None or a label, default="auto"
+        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
+        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
+        a class.
+    verbose : int, default=0
+        1 shows stages and rounds.
+    random_state : int, RandomState or None, default=None
+        Draws rows, splits and clusters.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    prior_ : ndarray of shape (n_samples, n_classes) or None
+        The prior; ``None`` without unlabelled rows or their term.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted labels of all training rows.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Their probabilities.
+    temperature_ : float
+        Factor between decisions and the logits of the probabilities, 1.
+    n_estimators_ : int
+        Most rounds done for a class.
+    n_features_in_ : int
+        Columns of ``X``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when ``X`` has them.
+    results_ : list of SolverResult
+        For each class, of two for the second, the objective before and after each round; the criterion is the
+        sum of all weights, relative to that before the first.
+
+    See Also
+    --------
+    RMSBoostClassifier : All classes at once, which is faster by their number.
+
+    Notes
+    -----
+    The method of [serboost]_ for two classes.
+
+    References
+    ----------
+    .. [serboost] A. Saffari, H. Grabner, H. Bischof, "SERBoost: semi-supervised boosting with expectation
+       regularization", European Conference on Computer Vision, 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from weakly import SERBoostClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> partial = np.where(np.arange(150) % 10 == 0, y, -1)
+    >>> bool(np.mean(SERBoostClassifier(random_state=0).fit(X, partial).transduction_ == y) > 0.8)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **BoostingClassifier._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"labeled"})],
+        "prior": [StrOptions({"graph", "kmeans"}), "array-like", callable],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "smoothing": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        n_estimators=50,
+        *,
+        learning_rate=0.1,
+        alpha="labeled",
+        prior="graph",
+        n_neighbors=8,
+        smoothing=None,
+        response="soft",
+        n_trees=10,
+        max_depth=None,
+        min_samples_leaf=1,
+        max_features="sqrt",
+        splitter="random",
+        criterion="gini",
+        max_samples=4000,
+        estimator=None,
+        n_iter_no_change=None,
+        tol=0.0,
+        warm_start=False,
+        unlabeled="auto",
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.alpha = alpha
+        self.prior = prior
+        self.n_neighbors = n_neighbors
+        self.smoothing = smoothing
+        self.response = response
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.splitter = splitter
+        self.criterion = criterion
+        self.max_samples = max_samples
+        self.estimator = estimator
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.unlabeled = unlabeled
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _boost(self, X, y, labels, weights, data, progress):
+        alpha, self.temperature_ = alpha_of(self.alpha, labels, weights), 1.0
+        if self._ensembles is None:
+            self.prior_ = None
+            if alpha > 0:
+                with progress.stage("prior"):
+                    self.prior_ = find_prior(
+                        self.prior, X, y, labels, self.n_neighbors, self.smoothing, self._seed
+                    )
+        problems = [1] if labels.n_classes == 2 else range(labels.n_classes)
+        before = self._ensembles or [None] * len(problems)
+        self._ensembles, columns = [], []
+        for positive, start in zip(problems, before, strict=True):
+            with progress.stage(f"class {labels.classes[positive]}"):
+                ensemble, scores = self._against_rest(positive, data, labels, weights, alpha, progress, start)
+            self._ensembles.append(ensemble)
+            columns.append(scores)
+        self.results_ = [ensemble.result() for ensemble in self._ensembles]
+        return np.column_stack(columns)
+
+    def _against_rest(self, positive, data, labels, weights, alpha, progress, before):
+        """Rounds of one class against the rest; return differences of scores of all rows too."""
+        codes = np.where(labels.codes < 0, -1, labels.codes == positive)
+        how = {"problem": positive, "before": before}
+        if self.prior_ is None:
+            rows = labels.labeled
+            objective = ExpectationObjective(codes[rows], weights[rows], np.zeros(len(rows)), 0.0)
+            ensemble, scores = self._rounds_on_labels(objective, data, labels, progress, n_classes=2, **how)
+        else:
+            objective = ExpectationObjective(codes, weights, 2 * self.prior_[:, positive] - 1, alpha)
+            ensemble = self._rounds(data, objective, 2, progress, **how)
+            scores = ensemble.scores
+        return ensemble, scores[:, 1] - scores[:, 0]
+
+    def _columns(self, scores):
+        return scores
+
+    def _stages(self, data):
+        """Differences of scores after each round, of classes that stopped early after their last."""
+        streams = [ensemble.stages(data) for ensemble in self._ensembles]
+        columns = [np.zeros(len(data)) for _ in streams]
+        for _ in range(self.n_estimators_):
+            for k, stream in enumerate(streams):
+                scores = next(stream, None)
+                if scores is not None:
+                    columns[k] = scores[:, 1] - scores[:, 0]
+            yield np.column_stack(columns)
+
+    def _scores(self, data):
+        scores = [ensemble.decide(data) for ensemble in self._ensembles]
+        return np.column_stack([score[:, 1] - score[:, 0] for score in scores])

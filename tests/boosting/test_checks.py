@@ -1,0 +1,36 @@
+"""scikit-learn's own checks on every estimator, in several settings."""
+
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from weakly import AdaBoostMLClassifier, RMSBoostClassifier, SERBoostClassifier
+
+DRAWS_ROWS = "trees draw rows, and from other rows others; max_samples=None passes"
+MINUS_ONE = "-1 means unlabelled, so the labels {-1, 1} hold one class; unlabeled=None passes"
+
+SETTINGS = [
+    RMSBoostClassifier(10),
+    RMSBoostClassifier(10, unlabeled=None, max_samples=None),
+    RMSBoostClassifier(10, prior="kmeans", response="hard", splitter="best"),
+    RMSBoostClassifier(10, prior="graph", response="steepest", criterion="error"),
+    RMSBoostClassifier(10, estimator=DecisionTreeClassifier(max_depth=3), n_iter_no_change=3),
+    SERBoostClassifier(10),
+    SERBoostClassifier(10, unlabeled=None, prior="kmeans", response="hard", max_samples=None),
+    AdaBoostMLClassifier(10),
+    AdaBoostMLClassifier(10, unlabeled=None, max_samples=None),
+    AdaBoostMLClassifier(10, unlabeled=None, max_samples=None, response="hard", splitter="best"),
+]
+
+
+def expected_failures(estimator):
+    failures = {}
+    if estimator.max_samples is not None:
+        failures["check_sample_weight_equivalence_on_dense_data"] = DRAWS_ROWS
+    if estimator.unlabeled == "auto":
+        failures["check_classifiers_classes"] = MINUS_ONE
+    return failures
+
+
+@parametrize_with_checks(SETTINGS, expected_failed_checks=expected_failures, xfail_strict=True)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
