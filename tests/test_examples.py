@@ -28,3 +28,10 @@ def test_probable_labels_find_the_gap_that_two_bad_labels_hide(tmp_path):
     assert wrong["PLSVM"] <= 1.0  # the clouds overlap in a row or two
     assert wrong["LapSVM"] > 10.0
     assert wrong["SVM"] > 25.0
+
+
+def test_a_prior_from_neighbours_beats_labels_alone(tmp_path):
+    (path,) = [path for path in EXAMPLES if path.stem == "plot_boosting_priors"]
+    lines = run_example(path, tmp_path / "picture.png").stdout.splitlines()
+    right = {name: float(text.split()[0]) for name, text in (line.split(": ") for line in lines)}
+    assert min(right["graph"], right["staged"]) > right["supervised"] + 3

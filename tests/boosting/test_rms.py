@@ -220,6 +220,11 @@ def test_an_interrupt_keeps_the_rounds_done():
     assert model.n_estimators_ == 3
     np.testing.assert_allclose(model.decision_function(X), model.result_.x)
     assert len(model.result_.objective) == 4
+    # before the prior is there, there is nothing to keep
+    for left in (3, 12):
+        CountedTree.left = left
+        with pytest.raises(KeyboardInterrupt):
+            model.set_params(prior="staged").fit(X, partial)
 
 
 def test_probabilities_of_labels_held_out_are_calibrated():

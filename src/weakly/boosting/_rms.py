@@ -273,6 +273,7 @@ default="staged"
         """Supervised boosting, smoothed on a graph, teaches a semi-supervised run, which does so in turn."""
         graph = prior_graph(comparable_rows(X, labels), self.n_neighbors, self._seed)
         teacher, scores = self._teach(data, labels, weights, progress, problem=1)
+        _refuse_half(teacher)
         temperature = self._calibrated(teacher, labels.labeled_codes)
         posterior = probabilities(self._columns(scores), temperature)
         confidence = posterior[labels.codes < 0].max(axis=1).mean()
@@ -282,7 +283,14 @@ default="staged"
             ensemble = self._rounds(
                 data, objective, labels.n_classes, progress, problem=stage + 1, share=_SHARE
             )
+            _refuse_half(ensemble)
             # Scores grow with the rounds.
             posterior = probabilities(self._columns(ensemble.scores), temperature / _SHARE)
             prior = smoothed_prior(posterior, labels, graph)
         return prior, confidence
+
+
+def _refuse_half(teacher):
+    """Pass on an interrupt: a teacher that was stopped is no model yet."""
+    if teacher.status == "stopped":
+        raise KeyboardInterrupt
