@@ -125,6 +125,12 @@ class TestBoth:
         assert model.n_estimators_ < 150
         assert len(list(model.staged_predict(X))) == model.n_estimators_
 
+    def test_one_label_of_each_class(self, estimator):
+        X = np.array([[0.0], [5.0], [1.0], [4.0]], dtype=np.float32)
+        model = estimator(10, random_state=0).fit(X, ["low", "high", None, None])
+        assert model.transduction_.tolist() == ["low", "high", "low", "high"]
+        assert model.decision_function(X).dtype == np.float32
+
     def test_kinds_of_input(self, estimator):
         X, y = load_iris(return_X_y=True)
         names = np.array(["a", "b", "c"], dtype=object)[y]

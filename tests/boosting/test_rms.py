@@ -334,13 +334,17 @@ def test_weights_of_rows():
 
 def test_parameters_can_be_searched():
     X, _, partial = blobs()
-    search = GridSearchCV(
-        RMSBoostClassifier(5, prior="graph", random_state=0),
-        {"max_depth": [1, None]},
-        cv=PartiallyLabeledKFold(2),
-        scoring="accuracy",
-    )
-    assert search.fit(X, partial).best_params_["max_depth"] in (1, None)
+    model, folds = RMSBoostClassifier(5, prior="graph", random_state=0), PartiallyLabeledKFold(2)
+    search = GridSearchCV(model, {"max_depth": [1, None]}, cv=folds, scoring="accuracy").fit(X, partial)
+    by_hand = []
+    for depth in (1, None):
+        scores = []
+        for train, test in folds.split(X, partial):
+            fitted = model.set_params(max_depth=depth).fit(X[train], partial[train])
+            scores.append(np.mean(fitted.predict(X[test]) == partial[test]))
+        by_hand.append(np.mean(scores))
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_hand)
+    assert search.best_params_["max_depth"] == (1, None)[int(np.argmax(by_hand))]
 
 
 @pytest.mark.parametrize("max_features", ["sqrt", 2, 0.5, None])

@@ -18,12 +18,16 @@ from weakly.boosting._forest import TreeRules
 from weakly.boosting._learners import EstimatorLearner, TreeLearner
 
 
+def count_hidden(labels, weights):
+    """Number of unlabelled rows that have a weight."""
+    return int(np.sum((labels.codes < 0) & (weights > 0)))
+
+
 def alpha_of(alpha, labels, weights):
-    """Weight of unlabelled rows: as given or, for "labeled", the share of labels; 0 if none has a weight."""
-    n_hidden = int(np.sum((labels.codes < 0) & (weights > 0)))
+    """Weight of unlabelled rows: as given or, for "labeled", the share of labels; 0 if there are none."""
+    n_labeled, n_hidden = len(labels.labeled), count_hidden(labels, weights)
     if not n_hidden:
         return 0.0
-    n_labeled = len(labels.labeled)
     return n_labeled / (n_labeled + n_hidden) if isinstance(alpha, str) else float(alpha)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from weakly.boosting._learners import Weak
 from weakly.boosting._objectives import Objective
 from weakly.solvers import SolverResult
 
@@ -52,7 +53,7 @@ class Ensemble:
     held_out_loss: list = field(default_factory=list)
     status: str = "max_iter"
 
-    def add(self, model: Any, step: float, scores: np.ndarray, data: Any) -> None:
+    def add(self, model: Weak, step: float, scores: np.ndarray, data: Any) -> None:
         """Add one weak classifier to the scores of rows, [rmsboost] Eq. (15)."""
         if self.response == "hard":
             scores[np.arange(len(scores)), model.shares(data).argmax(axis=1)] += step
@@ -197,7 +198,7 @@ def _descend(ensemble: Ensemble, objective: Objective) -> tuple[np.ndarray, np.n
     return targets.labels, weights
 
 
-def _response(ensemble: Ensemble, model: Any, data: Any) -> np.ndarray:
+def _response(ensemble: Ensemble, model: Weak, data: Any) -> np.ndarray:
     response = np.zeros_like(ensemble.scores)
     ensemble.add(model, 1.0, response, data)
     return response

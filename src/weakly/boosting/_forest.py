@@ -41,7 +41,7 @@ class TreeRules:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees in flat arrays, and which rows each was grown on.
+    """Trees in flat arrays.
 
     Parameters
     ----------

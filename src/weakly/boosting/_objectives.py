@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
 from weakly.boosting._pseudo_kernels import expectation_targets, prior_targets
@@ -92,18 +93,8 @@ class PriorObjective:
         )  # fmt: skip
         return targets
 
-    def value(self, scores: np.ndarray) -> float:
-        """The objective."""
-        hidden = self.codes < 0
-        prior, margin = PriorDivergence(self.prior[hidden]), TopMargin(self.margin)
-        charges = self.alpha * prior.value(scores[hidden])
-        if self.beta:
-            charges = charges + self.beta * margin.value(scores[hidden])
-        known = self.labeled
-        return float(self.costs[known] @ self.labeled_losses(scores[known]) + self.costs[hidden] @ charges)
-
     def gradient(self, scores: np.ndarray) -> np.ndarray:
-        """Its derivative by all scores, [rmsboost] Eq. (17)."""
+        """Derivative by all scores, [rmsboost] Eq. (17)."""
         hidden, known = self.codes < 0, self.labeled
         slopes = np.zeros_like(scores)
         slopes[known, self.codes[known]] = LOSSES["exponential"].slope(1, scores[known, self.codes[known]])
@@ -192,14 +183,13 @@ class LogisticObjective:
     def best_step(self, scores: np.ndarray, direction: np.ndarray, longest: float) -> float:
         """Step along a direction that minimises the loss, at most ``longest``."""
         own, slope = _own(scores, self.codes), _own(direction, self.codes)
-        step, low, high = 0.0, 0.0, longest
-        for _ in range(60):  # halving, as the derivative only grows
-            step = (low + high) / 2
-            if -(self.costs * slope) @ expit(-own - step * slope) < 0:
-                low = step
-            else:
-                high = step
-        return step
+
+        def derivative(step: float) -> float:
+            return -float((self.costs * slope) @ expit(-own - step * slope))
+
+        if derivative(0.0) >= 0:  # which only grows
+            return 0.0
+        return longest if derivative(longest) <= 0 else brentq(derivative, 0.0, longest)
 
 
 def _own(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:

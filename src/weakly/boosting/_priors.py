@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
+from sklearn.impute import SimpleImputer
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
@@ -193,10 +194,8 @@ def comparable_rows(X: Any, labels: LabelView) -> np.ndarray:
     more labelled rows next to one of their own class is taken; equal spread if that does not say.
     """
     X = np.asarray(X, dtype=np.float64)
-    missing = np.isnan(X)
-    if missing.any():
-        counts = np.maximum((~missing).sum(axis=0), 1)
-        X = np.where(missing, np.nansum(X, axis=0) / counts, X)
+    if np.isnan(X).any():
+        X = SimpleImputer(keep_empty_features=True).fit_transform(X)
     spread = X.std(axis=0)
     scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
     known, codes = labels.labeled[:_MOST_ROWS], labels.labeled_codes[:_MOST_ROWS]

@@ -6,7 +6,7 @@ import numpy as np
 
 from weakly._calibration import match_confidence, probabilities
 from weakly._compat import Interval, StrOptions
-from weakly.boosting._base import BoostingClassifier, alpha_of
+from weakly.boosting._base import BoostingClassifier, alpha_of, count_hidden
 from weakly.boosting._boost import RESPONSES
 from weakly.boosting._objectives import PriorObjective
 from weakly.boosting._priors import comparable_rows, find_prior, prior_graph, smoothed_prior
@@ -237,9 +237,10 @@ default="staged"
 
     def _weights_of_terms(self, labels, weights):
         """Numbers for ``alpha`` and ``beta``; both 0 where no unlabelled row has a weight."""
+        if not count_hidden(labels, weights):
+            return 0.0, 0.0
         alpha = alpha_of(self.alpha, labels, weights)
-        beta = 0.1 * alpha if isinstance(self.beta, str) else float(self.beta)
-        return alpha, beta if alpha_of(1.0, labels, weights) else 0.0
+        return alpha, 0.1 * alpha if isinstance(self.beta, str) else float(self.beta)
 
     def _cautious(self, ensemble, labels):
         """Temperature at which unlabelled rows held out are as sure as in the supervised stage."""

@@ -205,7 +205,7 @@ class SERBoostClassifier(BoostingClassifier):
             objective = ExpectationObjective(codes, weights, 2 * self.prior_[:, positive] - 1, alpha)
             ensemble = self._rounds(data, objective, 2, progress, **how)
             scores = ensemble.scores
-        return ensemble, scores[:, 1] - scores[:, 0]
+        return ensemble, _difference(scores)
 
     def _columns(self, scores):
         return scores
@@ -218,9 +218,13 @@ class SERBoostClassifier(BoostingClassifier):
             for k, stream in enumerate(streams):
                 scores = next(stream, None)
                 if scores is not None:
-                    columns[k] = scores[:, 1] - scores[:, 0]
+                    columns[k] = _difference(scores)
             yield np.column_stack(columns)
 
     def _scores(self, data):
-        scores = [ensemble.decide(data) for ensemble in self._ensembles]
-        return np.column_stack([score[:, 1] - score[:, 0] for score in scores])
+        return np.column_stack([_difference(ensemble.decide(data)) for ensemble in self._ensembles])
+
+
+def _difference(scores):
+    """``F`` of a class against the rest."""
+    return scores[:, 1] - scores[:, 0]
