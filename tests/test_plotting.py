@@ -64,6 +64,48 @@ def test_many_rows_are_drawn_finer_and_as_pixels():
     assert rasterized == (False, False, True)
 
 
+def test_confidence_is_opacity(ax):
+    confidence = [1.0, 0.5, 0.75, 0.1]
+    plot_transduction([0, 0, 1, 1], X, confidence=confidence, embedding=X, ax=ax)
+    (points,) = [points for points in ax.collections if len(points.get_offsets())]
+    opacity = dict(zip(map(tuple, points.get_offsets().tolist()), points.get_facecolors()[:, 3], strict=True))
+    sure, guess, halfway, below = (opacity[tuple(row)] for row in X.tolist())
+    assert sure > 0.8
+    assert 0 < guess < 0.2
+    assert halfway == pytest.approx((sure + guess) / 2)
+    assert below == guess  # less than a guess among two classes cannot be
+
+
+def test_confidence_leaves_stars_and_colours_alone(ax):
+    labels, y = ["a", "a", "b", "b"], ["a", None, None, "b"]
+    plot_transduction(labels, X, y, confidence=[0.5, 0.9, 0.6, 0.5], embedding=X, ax=ax)
+    blue, orange = to_rgba("tab:blue"), to_rgba("tab:orange")
+    assert drawn(ax, stars=False) == {(1.0, 0.0): blue, (5.0, 5.0): orange}
+    (stars,) = [points for points in ax.collections if points.get_sizes()[0] == 150]
+    assert (stars.get_facecolors()[:, 3] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "levels"),
+    [
+        (1, ["100%", "75%", "50%"]),
+        (2, ["100%", "75%", "50%"]),
+        (10, ["100%", "55%", "10%"]),
+        (25, ["100%", "52%", "4%"]),
+    ],
+)
+def test_the_legend_says_what_opacity_means(ax, n_classes, levels):
+    rows = np.random.default_rng(0).normal(size=(n_classes, 2))
+    plot_transduction(np.arange(n_classes), rows, confidence=np.ones(n_classes), embedding=rows, ax=ax)
+    legend = ax.get_legend()
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts[-3:] == [f"confidence {level}" for level in levels]
+    assert len(texts) == 3 + (n_classes if n_classes <= 20 else 0)
+    alphas = [handle.get_alpha() for handle in legend.legend_handles[-3:]]
+    assert alphas[0] == 1
+    assert alphas[0] > alphas[1] > alphas[2] > 0
+
+
 def test_wrong_rows_are_ringed(ax):
     plot_transduction([0, 0, 1, 1], X, truth=[0, 1, 1, 1], embedding=X, ax=ax)
     np.testing.assert_array_equal(offsets(ax, "wrong"), X[[1]])
@@ -113,9 +155,10 @@ def test_projection_of_sparse_rows_and_of_one_feature():
     np.testing.assert_allclose(np.abs(project([[0.0], [2.0]])), [[1, 0], [1, 0]])
 
 
-@pytest.mark.parametrize("argument", ["labels", "y", "truth", "embedding"])
+@pytest.mark.parametrize("argument", ["labels", "y", "truth", "confidence", "embedding"])
 def test_lengths_are_checked(ax, argument):
     arguments = {"labels": [0, 0, 1, 1], "y": [0, -1, -1, 1], "truth": [0, 0, 1, 1], "embedding": X}
+    arguments["confidence"] = [1.0, 0.5, 0.5, 1.0]
     arguments[argument] = arguments[argument][:3]
     with pytest.raises(ValueError, match=f"{argument} has 3 entries for 4 rows"):
         plot_transduction(arguments.pop("labels"), X, ax=ax, **arguments)

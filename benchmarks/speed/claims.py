@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from few_label import FEW
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC, LinearSVC
@@ -339,4 +340,5 @@ CLAIMS = [
     *PROBABLE,
     *EXCLUSIVE,
     *BOOSTING,
+    *FEW,
 ]

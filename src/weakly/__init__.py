@@ -15,6 +15,7 @@ _HOME = {
     "CheegerRLSClassifier": "manifold",
     "CheegerSVC": "manifold",
     "ExclusiveLaplacianSVC": "manifold",
+    "FewLabelClassifier": "auto",
     "LaplacianRLSClassifier": "manifold",
     "LaplacianRLSRegressor": "manifold",
     "LaplacianSVC": "manifold",
@@ -31,6 +32,7 @@ _HOME = {
     "encode_labels": "_labels",
 }
 _MODULES = (
+    "auto",
     "boosting",
     "cluster",
     "datasets",

@@ -236,11 +236,42 @@ def neighbor_graph(
         raise ValueError(f"n_neighbors is {n_neighbors}: it must be from 1 to n_samples - 1 = {n_rows - 1}.")
     rows = _normalized(X, is_kernel) if weights == "cosine" else X
     neighbors = find_neighbors(rows, n_neighbors, search, is_kernel, random_state)
+    return join_neighbors(
+        rows, neighbors, weights=weights, symmetrize=symmetrize, bandwidth=bandwidth, is_kernel=is_kernel
+    )
+
+
+def join_neighbors(
+    rows: Any,
+    neighbors: np.ndarray,
+    *,
+    weights: str = "self-tuning",
+    symmetrize: str = "max",
+    bandwidth: float | None = None,
+    is_kernel: bool = False,
+) -> Graph:
+    """Connect each row to given neighbours, nearest first: what :func:`neighbor_graph` does after the search.
+
+    Parameters
+    ----------
+    rows : {ndarray, csr matrix} of shape (n_rows, n_features)
+        Rows in which distances are taken, or their Gram matrix with ``is_kernel``.
+    neighbors : ndarray of shape (n_rows, n_neighbors)
+        Indices of rows.
+    weights, symmetrize, bandwidth, is_kernel
+        As in :func:`neighbor_graph`; for "cosine" the rows have length 1.
+
+    Returns
+    -------
+    Graph
+        Symmetric.
+    """
+    n_rows, n_neighbors = neighbors.shape
     sources = np.repeat(np.arange(n_rows), n_neighbors)
     distances = _edge_distances(rows, sources, neighbors.ravel(), is_kernel)
     local_scale = distances.reshape(n_rows, -1)[:, min(n_neighbors, _TUNING_NEIGHBOR) - 1]
     entries = _edge_weights(weights, distances, local_scale, sources, neighbors.ravel(), bandwidth)
-    return _assemble(entries, sources, neighbors.ravel(), X, symmetrize)
+    return _assemble(entries, sources, neighbors.ravel(), rows, symmetrize)
 
 
 def radius_graph(

@@ -17,6 +17,7 @@ __all__ = ["plot_transduction", "project"]
 
 _MAX_LEGEND = 20
 _MANY_ROWS = 10_000
+_FAINTEST = 0.12  # opacity of a guess, beside that of a sure row
 
 
 def project(X):
@@ -45,7 +46,15 @@ def project(X):
 
 
 def plot_transduction(
-    estimator_or_labels, X, y=None, *, truth=None, embedding=None, unlabeled="auto", ax=None
+    estimator_or_labels,
+    X,
+    y=None,
+    *,
+    truth=None,
+    confidence=None,
+    embedding=None,
+    unlabeled="auto",
+    ax=None,
 ):
     """Draw all rows coloured by predicted class, the labelled ones marked.
 
@@ -59,6 +68,9 @@ def plot_transduction(
         The partially labelled targets; rows with a label are drawn as stars in the colour of that label.
     truth : array-like of shape (n_rows,), default=None
         True labels; wrong predictions are ringed.
+    confidence : array-like of shape (n_rows,), default=None
+        Probability of the label of each row: the lower, the fainter the row is drawn. The faintest is that of
+        a guess, one in as many as there are classes.
     embedding : array-like of shape (n_rows, 2), default=None
         Where to draw the rows; by default their first two principal components.
     unlabeled : "auto", None or a label, default="auto"
@@ -74,7 +86,7 @@ def plot_transduction(
     Raises
     ------
     ValueError
-        If labels, ``y``, ``truth`` or ``embedding`` do not have one entry per row of ``X``.
+        If labels, ``y``, ``truth``, ``confidence`` or ``embedding`` do not have one entry per row of ``X``.
 
     See Also
     --------
@@ -91,14 +103,16 @@ def plot_transduction(
     """
     labels = np.asarray(getattr(estimator_or_labels, "transduction_", estimator_or_labels))
     plane = np.asarray(project(X) if embedding is None else embedding)
-    _check_lengths(X, labels=labels, y=y, truth=truth, embedding=plane)
+    _check_lengths(X, labels=labels, y=y, truth=truth, confidence=confidence, embedding=plane)
     ax = _new_axes() if ax is None else ax
     given, is_given = (labels, np.zeros(len(labels), dtype=bool)) if y is None else _given(y, unlabeled)
     classes = np.unique([*labels.tolist(), *np.asarray(given)[is_given].tolist()])
     colors = np.array([to_rgba(color) for color in _class_colors(len(classes))])
-    for label, color in zip(classes, colors, strict=True):
-        ax.scatter([], [], color=color, label=_legend_text(label))
-    _draw_rows(ax, plane[~is_given], colors[np.searchsorted(classes, labels[~is_given])])
+    if len(classes) <= _MAX_LEGEND:
+        for label, color in zip(classes, colors, strict=True):
+            ax.scatter([], [], color=color, label=_legend_text(label))
+    opacity = None if confidence is None else _opacity(confidence, len(classes))[~is_given]
+    _draw_rows(ax, plane[~is_given], colors[np.searchsorted(classes, labels[~is_given])], opacity)
     if truth is not None:
         wrong = labels != np.asarray(truth)
         style = {"facecolors": "none", "edgecolors": "black", "linewidths": 0.8, "s": 36, "zorder": 2}
@@ -108,16 +122,27 @@ def plot_transduction(
         star_colors = colors[np.searchsorted(classes, np.asarray(given)[is_given])]
         ax.scatter(*plane[is_given].T, c=star_colors, s=150, zorder=3, **star)
         ax.scatter([], [], color="white", label="label given", **star)
-    if len(classes) <= _MAX_LEGEND:
-        legend = ax.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-        for handle in legend.legend_handles:
-            handle.set(sizes=[50])
+    if confidence is not None:
+        _name_opacities(ax, len(classes))
+    _add_legend(ax)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     return ax
 
 
-def _draw_rows(ax, plane, colors):
+def _guess(n_classes):
+    """Confidence of a row of which nothing is known."""
+    return 1 / max(n_classes, 2)
+
+
+def _opacity(confidence, n_classes):
+    """Opacity of rows beside that of a sure one."""
+    guess = _guess(n_classes)
+    above = np.clip((np.asarray(confidence, dtype=float) - guess) / (1 - guess), 0, 1)
+    return _FAINTEST + (1 - _FAINTEST) * above
+
+
+def _draw_rows(ax, plane, colors, opacity):
     """Draw rows in random order, so that no class covers the others, and the finer the more there are."""
     order = np.random.default_rng(0).permutation(len(plane))
     room = 2000 / max(len(plane), 1)
@@ -125,10 +150,24 @@ def _draw_rows(ax, plane, colors):
         *plane[order].T,
         c=colors[order],
         s=np.clip(10 * room, 2, 25),
-        alpha=np.clip(0.7 * room, 0.3, 0.7),
+        alpha=np.clip(0.7 * room, 0.3, 0.7) if opacity is None else np.clip(room, 0.5, 0.9) * opacity[order],
         linewidths=0,
         rasterized=len(plane) > _MANY_ROWS,  # a vector image would take many megabytes
     )
+
+
+def _name_opacities(ax, n_classes):
+    for level in np.linspace(1, _guess(n_classes), 3):
+        alpha = float(_opacity(level, n_classes))
+        ax.scatter([], [], color="black", alpha=alpha, linewidths=0, label=f"confidence {level:.0%}")
+
+
+def _add_legend(ax):
+    handles, _ = ax.get_legend_handles_labels()
+    if handles:
+        legend = ax.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        for handle in legend.legend_handles:
+            handle.set(sizes=[50])
 
 
 def _legend_text(label):

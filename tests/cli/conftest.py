@@ -3,7 +3,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from weakly import FewLabelClassifier
 from weakly.cli._app import app
+from weakly.cli._features import prepare_features
+from weakly.cli._tables import read_table
 
 
 @pytest.fixture
@@ -30,3 +33,16 @@ def flowers():
     frame.loc[6:, "name"] = None
     frame.attrs["truth"] = truth.tolist()
     return frame
+
+
+@pytest.fixture
+def fit_again():
+    """Fit the default method by hand on the columns of a text table, without the command line."""
+
+    def fit(path, target="name"):
+        cells = read_table(path).cells
+        codes = pd.factorize(cells[target].replace("", None), sort=True)[0]
+        features, _ = prepare_features(cells.drop(columns=target))
+        return FewLabelClassifier(random_state=0).fit(features, codes)
+
+    return fit

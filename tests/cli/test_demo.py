@@ -7,6 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 
+from weakly import FewLabelClassifier
 from weakly.cli import _demo
 
 
@@ -35,8 +36,9 @@ def test_demo(weakly, tmp_path, monkeypatch):
         "LabelSpreading, RBF",
         "LaplacianRLSClassifier",
         "LaplacianSVC",
+        "FewLabelClassifier",
     ]
-    check_map(figures[0], n_unlabeled=unlabeled.sum(), accuracy=float(told["LaplacianRLSClassifier"]) / 100)
+    check_map(figures[0], n_unlabeled=unlabeled.sum(), accuracy=float(told["FewLabelClassifier"]) / 100)
     assert (folder / "digits.png").read_bytes().startswith(b"\x89PNG")
     pictures = re.findall(r"data:image/png;base64,([^\"]+)", (folder / "digits.html").read_text())
     assert [base64.b64decode(picture)[:4] for picture in pictures] == [b"\x89PNG"]
@@ -49,6 +51,17 @@ def check_map(figure, *, n_unlabeled, accuracy):
     assert sizes[11] == n_unlabeled
     assert sizes[150] == 20
     assert sizes[36] / n_unlabeled == pytest.approx(1 - accuracy, abs=0.0005)
+
+
+def test_warm_kernels_change_no_draw_of_the_labels():
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + 3]
+    fill = _demo._contestants()["FewLabelClassifier"]
+    for place in (0, 5):
+        y = np.full(80, -1)
+        y[[place, 40 + place]] = 0, 1
+        cold = FewLabelClassifier(random_state=0).fit(X, y).transduction_
+        np.testing.assert_array_equal(fill(X, y), cold)
 
 
 def test_accuracies_are_drawn_as_dots_and_means():

@@ -2,6 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from weakly.auto import _few_label
+from weakly.auto._bank import build_bank
+
 
 def run(weakly, tmp_path, frame, *options, suffix=".csv", target="name"):
     """Write a table, label it, and return the filled one with the command's result."""
@@ -95,21 +98,45 @@ def test_text_and_gaps(weakly, tmp_path, flowers):
 def test_summary_tells_rows_columns_classes_and_scores(weakly, tmp_path, flowers):
     flowers["key"] = [f"k{i}" for i in range(60)]
     _, result = run(weakly, tmp_path, flowers)
-    assert "60 rows, 6 labelled; laplacian-rls filled 54." in result.stdout
+    assert "60 rows, 6 labelled; few-label filled 54." in result.stdout
     assert "dropped: every value differs, like an identifier" in result.stdout
-    assert "laplacian-rls: 6 of 6 (100%)" in result.stdout
+    assert "few-label: 6 of 6 (100%)" in result.stdout
     assert "SVC on the labelled rows: 6 of 6 (100%)" in result.stdout
     told = " ".join(result.stdout.split())
     assert "a low estimate for the filled cells of the classes tested: the method saw 4 of the 6" in told
     assert "between 61% and 100%" in told  # Wilson for 6 of 6
     assert "If the labelled rows were picked at random" in told
     assert "better than the baseline on 0 rows and worse on 0 (sign test: p = 1): these labels cannot" in told
-    assert "note: the supervised baseline does at least as well" in told
+    assert "note: SVC on the labelled rows does at least as well" in told
     assert "not tested" not in told
 
 
+@pytest.mark.parametrize("method", ["few-label", "laplacian-rls"])
+def test_summary_tells_what_the_method_says_of_its_work(weakly, tmp_path, flowers, fit_again, method):
+    _, result = run(weakly, tmp_path, flowers, "--method", method)
+    told = " ".join(result.stdout.split())
+    assert f"6 labelled; {method} filled 54." in told
+    model = fit_again(tmp_path / "table.csv") if method == "few-label" else None
+    for part in ("Log odds", "Preparation of the features", "with the labels alone, says another class"):
+        assert (part in told) == (model is not None)
+    if model is not None:
+        assert f"{model.evidence_.verdict} (Log odds {model.evidence_.log_odds:.1f} for" in told
+        assert f"Preparation of the features: {model.preparation_}." in told
+        differ = (model.supervised_ != model.transduction_)[6:].sum()
+        assert f"On {differ} of the 54 filled rows the supervised baseline" in told
+
+
+def test_refits_share_the_kernels(weakly, tmp_path, flowers, monkeypatch):
+    calls = []
+    monkeypatch.setattr(_few_label, "build_bank", lambda *a, **k: calls.append(a) or build_bank(*a, **k))
+    _, result = run(weakly, tmp_path, flowers)
+    assert "few-label: 6 of 6" in result.stdout  # from refits
+    assert len(calls) == 1
+
+
 def test_classes_with_one_label_are_named_as_untested(weakly, tmp_path, flowers):
-    flowers.loc[6, "name"] = "peony"
+    for row, height in enumerate([-9.0, -8.5, -9.5, -9.2], start=60):  # a bed of their own
+        flowers.loc[row] = [height, 20.0, "blue", "peony" if row == 60 else None]
     filled, result = run(weakly, tmp_path, flowers)
     n_filled = (filled["name"] == "peony").sum() - 1
     assert n_filled > 1
@@ -188,7 +215,7 @@ def test_no_warning_where_the_unlabelled_rows_help(weakly, tmp_path):
     for row in (0, 50, 99, 100, 150, 199):
         frame.loc[row, "name"] = "ab"[chain[row]]
     _, result = run(weakly, tmp_path, frame.sample(frac=1, random_state=0))
-    assert "laplacian-rls: 6 of 6" in result.stdout
+    assert "few-label: 6 of 6" in result.stdout
     assert "SVC on the labelled rows: 6 of 6" not in result.stdout
     assert "at least as well" not in result.stdout
     assert "note:" not in result.stdout

@@ -1,36 +1,92 @@
 import base64
 import datetime
+import itertools
 import re
 import sys
+import tracemalloc
+from html import escape
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_moons
 
 import weakly as weakly_package
+from weakly import plotting
+from weakly.cli import _report
 
 NASTY = "<script>alert('$x & \"y\"')</script>"
 
 
 class Reader(HTMLParser):
-    """Collects the tags, the cells of every table row, and everything that would be fetched."""
+    """Collects the tags, the cells of every table row, the paragraphs, and all that would be fetched."""
 
     def __init__(self, page):
         super().__init__()
-        self.tags, self.rows, self.sources = [], [], []
+        self.tags, self.rows, self.sources, self.styles = [], [], [], []
+        self.paragraphs, self.marked, self.opened = [], [], []
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
+        self.opened.append(tag)
         self.sources += [value for name, value in attrs if name in ("src", "href")]
+        self.styles += [value for name, value in attrs if name == "style"]
+        assert not any(name.startswith("on") for name, _ in attrs)
         if tag == "tr":
             self.rows.append([])
         if tag in ("td", "th"):
             self.rows[-1].append("")
+        if tag == "p":
+            self.paragraphs.append((dict(attrs).get("class"), ""))
+        if tag in ("img", "meta"):
+            self.opened.pop()
+
+    def handle_endtag(self, tag):
+        assert self.opened.pop() == tag
 
     def handle_data(self, data):
-        if self.tags and self.tags[-1] in ("td", "th"):
+        if {"td", "th"} & set(self.opened):
             self.rows[-1][-1] += data
+        if "p" in self.opened:
+            style, text = self.paragraphs[-1]
+            self.paragraphs[-1] = (style, text + data)
+        if "mark" in self.opened:
+            self.marked.append(data)
+
+    def table(self, *heads):
+        """Return the rows below the first ones that begin with these heads, as lists of texts."""
+        starts = [place for place, row in enumerate(self.rows) if row[: len(heads)] == list(heads)]
+        assert len(starts) == 1
+        width = len(self.rows[starts[0]])
+        below = itertools.takewhile(lambda row: len(row) == width, self.rows[starts[0] + 1 :])
+        return [[cell.strip() for cell in row] for row in below]
+
+
+def write_and_read(weakly, folder, frame, *options):
+    """Label a table and return the report, read, with the filled table."""
+    frame.to_csv(folder / "t.csv", index=False)
+    command = ("label", folder / "t.csv", "--target", "name", "--force", "--report", folder / "r.html")
+    result = weakly(*command, *options)
+    assert result.exit_code == 0, result.stderr
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    return Reader(page), pd.read_csv(folder / "t.labeled.csv")
+
+
+@pytest.fixture
+def moons():
+    """Two crescents with three labels each, where unlabelled rows change some cells."""
+    rows, crescent = make_moons(200, noise=0.06, random_state=0)
+    frame = pd.DataFrame(
+        {"across": rows[:, 0], "up": rows[:, 1], "name": pd.Series([None] * 200, dtype=object)}
+    )
+    rng = np.random.default_rng(0)
+    for place, name in enumerate("ab"):
+        frame.loc[rng.choice(np.flatnonzero(crescent == place), 3, replace=False), "name"] = name
+    return frame
 
 
 @pytest.fixture
@@ -52,6 +108,154 @@ def test_report_is_self_contained_and_escaped(report):
     assert kind == "data:image/png;base64"
     assert base64.b64decode(data).startswith(b"\x89PNG")
     assert "http" not in page.replace(data, "")
+    assert "url(" not in page
+    assert "@import" not in page
+    assert reader.styles
+    assert all(re.fullmatch(r"width: [\d.]+rem", style) for style in reader.styles)
+    assert NASTY not in page
+    assert escape(NASTY) in page
+
+
+def test_report_begins_with_the_verdict_of_the_fitted_model(weakly, tmp_path, moons, fit_again):
+    reader, _ = write_and_read(weakly, tmp_path, moons)
+    model = fit_again(tmp_path / "t.csv")
+    texts = [text for _, text in reader.paragraphs]
+    ((place, verdict),) = [
+        (place, text) for place, (style, text) in enumerate(reader.paragraphs) if style == "verdict"
+    ]
+    log_odds = model.evidence_.log_odds
+    assert verdict == f"{model.evidence_.verdict} (Log odds {log_odds:.1f} for the kernels that use them.)"
+    assert place < next(place for place, text in enumerate(texts) if "Labels found again" in text)
+    assert f"Preparation of the features: {model.preparation_}." in texts
+
+
+def test_report_lists_the_heaviest_kernels(weakly, tmp_path, moons, fit_again):
+    reader, _ = write_and_read(weakly, tmp_path, moons)
+    model = fit_again(tmp_path / "t.csv")
+    listed = reader.table("kernel", "assumption", "score", "weight")
+    order = np.argsort(-model.candidates_.weight, kind="stable")[:10]
+    assert [row[0] for row in listed] == model.candidates_.kernel[order].tolist()
+    assert [row[2] for row in listed] == [f"{score:.1f}" for score in model.candidates_.score[order]]
+    assert [row[3] for row in listed] == [f"{weight:.1%}" for weight in model.candidates_.weight[order]]
+    sums = dict(row[::2] for row in reader.table("assumption", "in words", "weight"))
+    names = {
+        "sup": "labels alone",
+        "lap": "smooth along neighbours",
+        "graph": "pieces of the neighbour graph",
+        "pca": "main directions and clusters",
+    }
+    assert sums == {
+        name: f"{model.candidates_.weight[model.candidates_.family == family].sum():.1%}"
+        for family, name in names.items()
+    }
+    shares = [float(share.rstrip("%")) for share in sums.values()]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(100, abs=0.21)
+
+
+def test_bars_are_as_long_as_the_weights(weakly, tmp_path, moons):
+    reader, _ = write_and_read(weakly, tmp_path, moons)
+    shares = [
+        float(row[-1].rstrip("%")) / 100
+        for heads in (("assumption", "in words"), ("kernel", "assumption"))
+        for row in reader.table(*heads)
+    ]
+    widths = [float(style.removeprefix("width: ").removesuffix("rem")) for style in reader.styles]
+    np.testing.assert_allclose(widths, 12 * np.array(shares), atol=0.012)
+
+
+def test_report_counts_the_cells_of_the_supervised_baseline(weakly, tmp_path, moons, fit_again):
+    reader, filled = write_and_read(weakly, tmp_path, moons)
+    model = fit_again(tmp_path / "t.csv")
+    gaps = moons["name"].isna().to_numpy()
+    assert (filled["name"] == np.array(["a", "b"])[model.transduction_])[gaps].all()
+    differ = int((model.supervised_ != model.transduction_)[gaps].sum())
+    assert differ > 0  # else the table would not tell the two apart
+    assert any(text.startswith(f"On {differ} of the 194 filled rows") for _, text in reader.paragraphs)
+    for code, row in enumerate(reader.table("name", "given", "filled")):
+        ours, baseline = (
+            int((labels[gaps] == code).sum()) for labels in (model.transduction_, model.supervised_)
+        )
+        assert row == ["ab"[code], "3", str(ours), f"{ours / 194:.1%}", str(baseline)]
+
+
+def test_least_sure_rows_have_a_runner_up_and_the_baseline(weakly, tmp_path, moons, fit_again):
+    moons.loc[moons.index[moons["name"] == "a"][:1], "name"] = "<i>c</i>"  # a third class
+    reader, filled = write_and_read(weakly, tmp_path, moons)
+    model = fit_again(tmp_path / "t.csv")
+    classes = sorted(moons["name"].dropna().unique())
+    listed = reader.table("row", "name", "confidence", "runner-up", "supervised baseline", "across")
+    assert len(listed) == 15
+    marked = []
+    for row, label, confidence, runner_up, baseline, *_ in listed:
+        place = int(row) - 1
+        shares = dict(zip(classes, model.label_distributions_[place], strict=True))
+        assert label == filled["name"][place]
+        assert confidence == f"{shares.pop(label):.2f}"
+        assert runner_up == max(shares, key=shares.get)
+        assert baseline == classes[model.supervised_[place]]
+        marked += [baseline] if baseline != label else []
+    assert reader.marked == marked
+    assert marked
+
+
+def test_methods_without_a_verdict_get_no_empty_section(weakly, tmp_path, flowers):
+    reader, _ = write_and_read(weakly, tmp_path, flowers, "--method", "laplacian-rls")
+    assert [style for style, _ in reader.paragraphs if style == "verdict"] == []
+    assert {len(row) for row in reader.table("name", "given", "filled")} == {4}
+    heads = next(row for row in reader.rows if row[0] == "row")
+    assert heads[:5] == ["row", "name", "confidence", "runner-up", "height"]
+    assert reader.marked == reader.styles == []
+    assert not any("kernels" in text or "Marked" in text for _, text in reader.paragraphs)
+
+
+def test_the_picture_has_the_confidence_of_the_rows(weakly, tmp_path, flowers, monkeypatch):
+    calls = []
+    real = plotting.plot_transduction
+    monkeypatch.setattr(plotting, "plot_transduction", lambda *a, **k: calls.append((a, k)) or real(*a, **k))
+    reader, filled = write_and_read(weakly, tmp_path, flowers)
+    (((labels, _, given), options),) = calls
+    assert labels.tolist() == filled["name"].tolist()
+    np.testing.assert_allclose(options["confidence"], filled["name_confidence"])
+    assert given.tolist() == [*flowers["name"][:6], *[None] * 54]
+    caption = next(text for _, text in reader.paragraphs if text.startswith("First two principal"))
+    assert "the fainter a row, the less sure" in caption
+    assert "random" not in caption
+
+
+def test_of_many_rows_a_part_is_drawn_and_said(weakly, tmp_path, flowers, monkeypatch):
+    monkeypatch.setattr(_report, "MAX_DRAWN", 20)
+    calls = []
+    real = plotting.plot_transduction
+    monkeypatch.setattr(plotting, "plot_transduction", lambda *a, **k: calls.append((a, k)) or real(*a, **k))
+    reader, filled = write_and_read(weakly, tmp_path, flowers)
+    (((labels, features, given), options),) = calls
+    assert len(labels) == len(options["confidence"]) == features.shape[0] == 20
+    assert sum(name is not None for name in given) == 6  # all labelled rows
+    drawn = zip(labels, options["confidence"].round(9), strict=True)
+    assert set(drawn) <= set(zip(filled["name"], filled["name_confidence"].round(9), strict=True))
+    assert any("A random 20 of the 60 rows are drawn." in text for _, text in reader.paragraphs)
+
+
+@pytest.mark.parametrize("n_labels", [5, 70])
+def test_labelled_rows_take_half_of_the_picture_at_most(monkeypatch, n_labels):
+    monkeypatch.setattr(_report, "MAX_DRAWN", 40)
+    given = np.where(np.arange(100) < n_labels, 0, -1)
+    rows = _report._drawn_rows(SimpleNamespace(given=given, missing=given < 0))
+    assert len(np.unique(rows)) == 40
+    n_stars = (given[rows] >= 0).sum()
+    assert n_stars == 5 if n_labels == 5 else n_stars >= 20
+
+
+def test_wide_sparse_rows_are_drawn_without_a_dense_copy(monkeypatch):
+    monkeypatch.setattr(sp.csr_array, "toarray", None)
+    rows = sp.random_array((4000, 50_000), density=1e-4, rng=0, format="csr")
+    tracemalloc.start()
+    plane = plotting.project(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert plane.shape == (4000, 2)
+    assert peak < 4000 * 4000 * 8  # bytes of a square of the rows
 
 
 def test_report_counts_classes(report):
@@ -76,7 +280,7 @@ def test_report_lists_the_least_sure_rows(report):
 
 def test_report_compares_with_the_baseline(report):
     page, _ = report
-    assert re.search(r"laplacian-rls: 6 of 6 \(100%\)", page)
+    assert re.search(r"few-label: 6 of 6 \(100%\)", page)
     assert re.search(r"SVC on the labelled rows: 6 of 6 \(100%\)", page)
 
 
@@ -100,7 +304,7 @@ def test_own_sentences_are_whole_and_cells_are_cut(weakly, tmp_path, flowers):
 
 def test_notes_are_boxed_without_a_prefix(report):
     page, _ = report
-    assert '<p class="note">The supervised baseline does at least as well' in page
+    assert '<p class="note">SVC on the labelled rows does at least as well' in page
     assert "warning:" not in page
 
 

@@ -3,15 +3,28 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from weakly.cli._account import Account
 from weakly.cli._leave_out import LeaveOut
-from weakly.cli._summary import comparison_lines
+from weakly.cli._summary import account_lines, comparison_lines
+
+ACCOUNT = Account(
+    verdict="They help.",
+    log_odds=3.21,
+    preparation="raw: one scale",
+    baseline=np.array([0, 1, 0, 1, 0]),
+    kernels=np.array([]),
+)
 
 
-def lines_about(method, baseline, counts=(("a", 10, 30), ("b", 10, 30))):
+def lines_about(method, baseline, counts=(("a", 10, 30), ("b", 10, 30)), account=None):
     """Return plain lines and notes for rows that each of the two found or not."""
     result = LeaveOut(np.array(method, dtype=float), np.array(baseline, dtype=float), n_shown=10)
     labeling = SimpleNamespace(
-        leave_out=result, method="ours", missing=np.repeat([False, True], 20), class_counts=lambda: counts
+        leave_out=result,
+        method="ours",
+        missing=np.repeat([False, True], 20),
+        class_counts=lambda: counts,
+        account=account,
     )
     lines = comparison_lines(labeling)
     return [line for line, is_note in lines if not is_note], [line for line, is_note in lines if is_note]
@@ -39,6 +52,32 @@ def test_the_verdict_rests_on_a_sign_test(method, baseline, verdict):
 def test_a_baseline_that_does_as_well_is_a_note():
     _, (note,) = lines_about([1, 0], [0, 1])
     assert note.startswith("the supervised baseline does at least as well")
+
+
+def test_the_note_does_not_gainsay_a_verdict_of_the_method():
+    _, (note,) = lines_about([1, 0], [0, 1], account=ACCOUNT)
+    assert note.startswith("SVC on the labelled rows does at least as well, so this count does not show")
+    assert "verdict above" in note
+    assert lines_about([1, 1], [0, 1], account=ACCOUNT)[1] == []
+
+
+def test_what_the_method_says_of_its_work():
+    labeling = SimpleNamespace(
+        method="ours", account=ACCOUNT, missing=np.arange(5) > 1, changed=np.arange(5) == 4
+    )
+    assert account_lines(labeling) == [
+        ("They help. (Log odds 3.2 for the kernels that use them.)", False),
+        (
+            "On 1 of the 3 filled rows the supervised baseline, ours with the labels alone, says another "
+            "class.",
+            False,
+        ),
+        ("Preparation of the features: raw: one scale.", False),
+    ]
+
+
+def test_a_method_without_a_verdict_says_nothing():
+    assert account_lines(SimpleNamespace(account=None)) == []
 
 
 def test_the_interval_is_not_that_of_the_filled_column():

@@ -8,14 +8,14 @@ from scipy import stats
 from toy_paper import make_paper
 
 from weakly.papers import Comparison, Entry, Paper, Table, render, report, run
-from weakly.papers._ranking import rank_rows, significant_gain
+from weakly.papers._ranking import duels, rank_rows, significant_gain
 
 
 def evaluate(settings, column, seed):
     return settings["values"][column][seed]
 
 
-def make_comparison(values, *, lower_is_better=False, baseline="base"):
+def make_comparison(values, *, lower_is_better=False, baseline="base", **fields):
     """Comparison of given numbers: row to column to seed to number."""
     rows = tuple(values)
     columns = tuple(dict.fromkeys(column for of_row in values.values() for column in of_row))
@@ -28,6 +28,7 @@ def make_comparison(values, *, lower_is_better=False, baseline="base"):
         settings={row: {} for row in rows},
         baseline=baseline,
         lower_is_better=lower_is_better,
+        **fields,
     )
     numbers = {(row, column): values[row].get(column, {}) for row in rows for column in columns}
     entries = {
@@ -118,6 +119,37 @@ def test_without_a_measured_baseline_there_is_no_ranking():
     assert rank_rows(make_comparison({"base": {"a": seeds(1)}, "x": {"b": seeds(1)}})) is None
 
 
+def test_a_target_of_the_mean_is_met_or_missed_over_all_columns():
+    # means over "a", "b" and "c" are 20 / 3, 19 / 3 and 14 / 3
+    def met(lower_is_better, values=VALUES, **targets):
+        comparison = make_comparison(values, lower_is_better=lower_is_better, mean_targets=targets)
+        return [standing.on_target for standing in rank_rows(comparison).standings]
+
+    assert met(False, first=6.66, last=4.67) == [True, None, False]
+    assert met(True, first=6.66, last=4.67) == [False, None, True]
+    assert met(False, VALUES | {"last": {"b": seeds(1, 1, 1)}}, first=0.0) == [None, None, None]
+
+
+def test_columns_won_and_lost_come_with_the_difference_of_the_means():
+    pairs = {"last": ("base", "first"), "first": ("last",)}
+    against_base, against_first, turned = duels(make_comparison(VALUES, not_behind=pairs))
+    assert (against_base.row, against_base.other, against_base.columns) == ("last", "base", ("a", "b", "c"))
+    assert against_base.won == pytest.approx({"a": 3.0})
+    assert against_base.lost == pytest.approx({"b": 6.0})
+    # in "a" 2, 0.7 and 0.3 above, in "b" 4, 5, 6 and in "c" 1, 2, 3 below: t = 1.96, -8.66 and -3.46
+    assert (against_first.won, against_first.lost) == ({}, pytest.approx({"b": 5.0}))
+    assert (turned.won, turned.lost) == (against_first.lost, {})
+    lower = duels(make_comparison(VALUES, not_behind=pairs, lower_is_better=True))[0]
+    assert (lower.won, lower.lost) == (against_base.lost, against_base.won)
+
+
+def test_a_duel_is_over_the_seeds_and_columns_that_both_have():
+    values = VALUES | {"last": {"b": {1: 1, 2: 2, 7: 100}}}
+    (duel,) = duels(make_comparison(values, not_behind={"last": ("base",)}))
+    assert (duel.columns, duel.won, duel.lost) == (("b",), {}, {"b": 6.0})
+    assert duels(make_comparison(values | {"last": {}}, not_behind={"last": ("base",)})) == []
+
+
 def test_one_shared_seed_decides_nothing():
     assert significant_gain({0: 5.0, 1: 9.0}, {1: 1.0, 2: 3.0}, lower_is_better=False) == 0
     assert significant_gain({0: 5.0, 1: 9.0, 2: 5.0}, {1: 7.0, 2: 3.0}, lower_is_better=False) == 1
@@ -170,6 +202,30 @@ def test_the_page_shows_the_ranking_under_the_table(tmp_path):
     statistic = (12 / (3 * 12) * (2 * 5.5**2 + 7**2) - 36) / (1 - 6 / 72)
     assert f"Friedman test of these rows: {statistic:.2f}, p = {stats.chi2.sf(statistic, 2):.2g}." in page
     assert lines[start + 2] in report([paper], tmp_path).read_text()
+
+
+@pytest.mark.parametrize("named", [{"nobody": ("first",)}, {"first": ("nobody",)}])
+def test_rows_that_are_held_to_others_must_exist(named):
+    with pytest.raises(ValueError, match=r"not_behind of table 'toy' name rows .*: \['nobody'\]"):
+        make_paper({"not_behind": named})
+
+
+def test_the_page_says_where_a_row_is_behind_and_whether_a_mean_is_on_target(tmp_path):
+    # "first" and "second" differ by 10 in both columns; the means of "first" over them are about 3 above 10
+    fields = {"baseline": "second", "not_behind": {"second": ("first",)}, "mean_targets": {"first": 12.0}}
+    paper = make_paper(fields)
+    run(paper, results=tmp_path)
+    page = report([paper], tmp_path).read_text()
+    assert "<br>target ≤ 12 ✗ | 1.00 | 2/0/0 |" in page
+    assert (
+        "- *second* against *first*, by a paired t-test at 95 % in each of 2 columns: better in 0, worse in "
+        "2 (1 by 10.00, 5 by 10.00)." in page
+    )
+    assert "| toys | toy | 4 | 1 | 1 | 1 of 2 |" in page  # the entry's target is met, the mean's is not
+    turned = make_paper(fields | {"not_behind": {"first": ("second",)}, "mean_targets": {"first": 14.0}})
+    page = report([turned], tmp_path).read_text()
+    assert "better in 2, worse in 0.\n" in page
+    assert "| toys | toy | 4 | 1 | 1 | 2 of 2 |" in page
 
 
 def test_without_a_baseline_the_page_has_no_ranking(tmp_path):

@@ -180,7 +180,7 @@ def test_two_runs_at_once_share_the_work_and_store_every_cell_once(tmp_path):
     assert len(evaluated(tmp_path)) < 1.4 * N_CELLS
 
 
-def test_cells_come_in_another_order_each_time_but_row_by_row(tmp_path):
+def test_cells_come_in_another_order_each_time_but_by_row_and_column(tmp_path):
     orders = []
     for number in range(2):
         told = []
@@ -192,6 +192,9 @@ def test_cells_come_in_another_order_each_time_but_row_by_row(tmp_path):
     for order in orders:
         rows = [row for row, _, _ in order]
         assert rows in (sorted(rows), sorted(rows)[::-1])
+        for row in set(rows):
+            columns = [column for other, column, _ in order if other == row]
+            assert columns in (sorted(columns), sorted(columns)[::-1])
 
 
 def test_workers_of_a_killed_run_leave_their_cells(tmp_path):

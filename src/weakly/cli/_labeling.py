@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from weakly.cli._account import take_account
 from weakly.cli._errors import UserError
 from weakly.cli._features import prepare_features
 from weakly.cli._leave_out import leave_out
@@ -19,8 +20,8 @@ from weakly.cli._target import read_target
 class Labeling:
     """A filled table and everything there is to say about it.
 
-    ``given`` and ``filled`` are class indices into ``classes`` (the labels as filled cells say them);
-    ``given`` is -1 where the label was missing.
+    ``given``, ``filled`` and ``runner_up`` are class indices into ``classes`` (the labels as filled cells say
+    them); ``given`` is -1 where the label was missing. ``account`` is what the method tells, if it does.
     """
 
     target: str
@@ -31,6 +32,8 @@ class Labeling:
     given: np.ndarray
     filled: np.ndarray
     confidence: np.ndarray
+    runner_up: np.ndarray
+    account: object
     features: object
     columns: list
     notes: list
@@ -41,11 +44,22 @@ class Labeling:
         """Mask of the rows whose label was filled."""
         return self.given < 0
 
+    @property
+    def changed(self):
+        """Mask of the rows filled otherwise than the supervised baseline of the account would."""
+        return self.missing & (self.filled != self.account.baseline)
+
     def class_counts(self):
         """Return per class: label, rows given, rows filled."""
-        given = np.bincount(self.given[~self.missing], minlength=len(self.classes))
-        filled = np.bincount(self.filled[self.missing], minlength=len(self.classes))
-        return list(zip(self.classes, given.tolist(), filled.tolist(), strict=True))
+        given = self._count(self.given, ~self.missing)
+        return list(zip(self.classes, given, self._count(self.filled, self.missing), strict=True))
+
+    def baseline_counts(self):
+        """Return per class the rows that the supervised baseline of the account would fill."""
+        return self._count(self.account.baseline, self.missing)
+
+    def _count(self, codes, rows):
+        return np.bincount(codes[rows], minlength=len(self.classes)).tolist()
 
     def least_sure(self, n_rows):
         """Return positions of the filled rows to label next, the least confident first."""
@@ -90,7 +104,9 @@ def label_table(table, target, *, method, missing=(), ignore=(), seed=0, max_ref
     given, classes = labels.codes, labels.classes
     estimator = make_estimator(method, n_rows=len(given), seed=seed)
     features, columns = prepare_features(table.cells.drop(columns=[target, *ignore]))
-    filled, confidence, warned = _fit(estimator, features, given, method)
+    warned = _fit(estimator, features, given, method)
+    filled, confidence, runner_up = _read_off(estimator, given)
+    account = take_account(estimator)
     frame = _fill(table.cells, place, given < 0, [classes[code] for code in filled[given < 0]])
     frame[confidence_name] = confidence
     with warnings.catch_warnings():
@@ -105,6 +121,8 @@ def label_table(table, target, *, method, missing=(), ignore=(), seed=0, max_ref
         given=given,
         filled=filled,
         confidence=confidence,
+        runner_up=runner_up,
+        account=account,
         features=features,
         columns=columns,
         notes=[*table.notes, *labels.notes, *warned],
@@ -124,14 +142,21 @@ def _fill(cells, place, missing, values):
 
 
 def _fit(estimator, features, given, method):
-    """Fit on all rows; return every row's class, its probability, and what the method warned about."""
+    """Fit on all rows; return what the method warned about."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             estimator.fit(features, given)
         except ValueError as error:
             raise UserError(f"{method} cannot learn from this table: {error}") from None
-    notes = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)))
+    return list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)))
+
+
+def _read_off(estimator, given):
+    """Return every row's class, its probability (1 where it was given) and the most probable other class."""
+    rows = np.arange(len(given))
     filled = np.where(given < 0, estimator.transduction_, given)
-    confidence = np.where(given < 0, estimator.label_distributions_[np.arange(len(given)), filled], 1.0)
-    return filled, confidence, notes
+    others = estimator.label_distributions_.copy()
+    confidence = np.where(given < 0, others[rows, filled], 1.0)
+    others[rows, filled] = -1
+    return filled, confidence, others.argmax(axis=1)

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 import weakly
 from weakly.cli._errors import UserError, did_you_mean
 
-DEFAULT_METHOD = "laplacian-rls"
+DEFAULT_METHOD = "few-label"
 
 
 def methods():

@@ -13,11 +13,12 @@ SIGNIFICANT = 0.05
 
 
 def print_summary(console, labeling):
-    """Print columns, classes and the leave-out comparison."""
+    """Print columns, classes, what the method says of its work, and the leave-out comparison."""
     console.print(f"{headline(labeling)}\n", markup=False, highlight=False)
     console.print(_columns_grid(labeling.columns))
     console.print(_classes_grid(labeling))
-    for line, is_note in [*((note, True) for note in labeling.notes), *comparison_lines(labeling)]:
+    notes = [(note, True) for note in labeling.notes]
+    for line, is_note in [*notes, *account_lines(labeling), *comparison_lines(labeling)]:
         text, style = (f"note: {line}", "yellow") if is_note else (line, None)
         console.print(text, style=style, markup=False, highlight=False)
 
@@ -26,6 +27,21 @@ def headline(labeling):
     """Say in a sentence what was done."""
     n_rows, n_missing = len(labeling.given), int(labeling.missing.sum())
     return f"{_count(n_rows, 'row')}, {n_rows - n_missing} labelled; {labeling.method} filled {n_missing}."
+
+
+def account_lines(labeling):
+    """Return the lines about what the method says of its own work, like those about the comparison."""
+    account = labeling.account
+    if account is None:
+        return []
+    n_filled = int(labeling.missing.sum())
+    lines = [
+        f"{account.verdict} (Log odds {account.log_odds:.1f} for the kernels that use them.)",
+        f"On {labeling.changed.sum()} of the {_count(n_filled, 'filled row')} the supervised baseline, "
+        f"{labeling.method} with the labels alone, says another class.",
+        f"Preparation of the features: {account.preparation}.",
+    ]
+    return [(line, False) for line in lines]
 
 
 def comparison_lines(labeling):
@@ -44,7 +60,7 @@ def comparison_lines(labeling):
         f"accuracy is between {low:.0%} and {high:.0%} with 95 % confidence.",
         _verdict(labeling.method, result),
     ]
-    notes = [*_untested(labeling), *_no_gain(result)]
+    notes = [*_untested(labeling), *_no_gain(labeling)]
     return [(line, False) for line in lines] + [(note, True) for note in notes]
 
 
@@ -74,11 +90,19 @@ def _untested(labeling):
         yield f"not tested, for lack of a second label: {_shorten(single)}."
 
 
-def _no_gain(result):
-    if result.baseline.sum() >= result.method.sum():
+def _no_gain(labeling):
+    result = labeling.leave_out
+    if result.baseline.sum() < result.method.sum():
+        return
+    if labeling.account is None:
         yield (
             "the supervised baseline does at least as well, so nothing here shows that the unlabelled rows "
             "helped; try another method, or label some rows and compare again."
+        )
+    else:  # which has a verdict of its own, from more than counts
+        yield (
+            f"{BASELINE} does at least as well, so this count does not show that the unlabelled rows helped; "
+            "weigh it with the verdict above, or label some rows and compare again."
         )
 
 

@@ -68,6 +68,10 @@ class Table:
     baseline : str
         Row that the other measured rows are held against over all columns, for tables whose columns are
         data sets; none if empty.
+    mean_targets : mapping of str to float
+        Row to the number this project aims at with the mean over all columns; shown beside the baseline.
+    not_behind : mapping of str to tuple of str
+        Row to rows that it should not do worse than; the page says in which columns it does.
     beside : tuple of str
         What else ``evaluate`` returns that belongs on the page; means over the seeds are shown.
     datasets : tuple of str
@@ -107,14 +111,17 @@ class Table:
     quick_repeats: int = 2
     rivals: tuple[str, ...] = ()
     baseline: str = ""
+    mean_targets: Mapping[str, float] = field(default_factory=dict)
+    not_behind: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     differs: str = ""
     version: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("settings", "rivals"):
-            unknown = set(getattr(self, name)) - set(self.rows)
+        others = [row for rows in self.not_behind.values() for row in rows]
+        for name, extra in (("settings", ()), ("rivals", ()), ("mean_targets", ()), ("not_behind", others)):
+            unknown = {*getattr(self, name), *extra} - set(self.rows)
             if unknown:
                 raise ValueError(
                     f"{name} of table {self.key!r} name rows it does not have: {sorted(unknown)}."

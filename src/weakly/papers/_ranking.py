@@ -26,6 +26,8 @@ class Standing:
         Mean of its entries, and of their ranks within a column: 1 is the best, equal ones share.
     wins, ties, losses : int
         Columns in which it is better than the baseline, neither, and worse.
+    on_target : bool or None
+        Whether the mean meets its target; None where there is none, or a column is not measured.
     """
 
     row: str
@@ -34,6 +36,7 @@ class Standing:
     wins: int
     ties: int
     losses: int
+    on_target: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,27 @@ class Ranking:
     friedman: tuple[float, float] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """A row against one that it should not do worse than, column by column.
+
+    Parameters
+    ----------
+    row, other : str
+        Both rows.
+    columns : tuple of str
+        Columns in which both have results.
+    won, lost : dict of str to float
+        Column to the difference of the means, above 0, where the row is significantly better or worse.
+    """
+
+    row: str
+    other: str
+    columns: tuple[str, ...]
+    won: dict[str, float]
+    lost: dict[str, float]
+
+
 def rank_rows(comparison: Comparison) -> Ranking | None:
     """Rank the measured rows and hold them against the baseline.
 
@@ -75,9 +99,7 @@ def rank_rows(comparison: Comparison) -> Ranking | None:
     the Friedman test over the means.
     """
     table = comparison.table
-    values: dict[tuple[str, str], dict[int, float]] = {}
-    for record in comparison.records:
-        values.setdefault((record["row"], record["column"]), {})[record["seed"]] = record["value"]
+    values = _by_seed(comparison)
     measured = {row for row, _ in values}
     rows = [row for row in table.rows if row in measured]
     columns = tuple(column for column in table.columns if all((row, column) in values for row in rows))
@@ -92,8 +114,52 @@ def rank_rows(comparison: Comparison) -> Ranking | None:
             for column in columns
         ]
         counts = (sum(gain == sign for gain in gains) for sign in (1, 0, -1))
-        standings.append(Standing(row, float(row_means.mean()), float(row_ranks.mean()), *counts))
+        mean, target = float(row_means.mean()), table.mean_targets.get(row)
+        met = None
+        if target is not None and columns == table.columns:
+            met = mean <= target if table.lower_is_better else mean >= target
+        standings.append(Standing(row, mean, float(row_ranks.mean()), *counts, on_target=met))
     return Ranking(columns, tuple(standings), _friedman(means))
+
+
+def duels(comparison: Comparison) -> list[Duel]:
+    """Hold rows against those that they should not do worse than.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        A table with its results.
+
+    Returns
+    -------
+    list of Duel
+        In the order of the table's ``not_behind``; pairs without a common column are left out.
+
+    Notes
+    -----
+    By the test of ``rank_rows``. The difference is that of the means over the seeds that both rows have.
+    """
+    table, values = comparison.table, _by_seed(comparison)
+    found = []
+    for row, other in ((row, other) for row, others in table.not_behind.items() for other in others):
+        columns = tuple(c for c in table.columns if (row, c) in values and (other, c) in values)
+        decided: dict[int, dict[str, float]] = {1: {}, -1: {}}
+        for column in columns:
+            ours, theirs = values[row, column], values[other, column]
+            if sign := significant_gain(ours, theirs, table.lower_is_better):
+                differences = [ours[seed] - theirs[seed] for seed in ours.keys() & theirs.keys()]
+                decided[sign][column] = abs(float(np.mean(differences)))
+        if columns:
+            found.append(Duel(row, other, columns, won=decided[1], lost=decided[-1]))
+    return found
+
+
+def _by_seed(comparison: Comparison) -> dict[tuple[str, str], dict[int, float]]:
+    """The number of each seed, by row and column; only places that have one."""
+    values: dict[tuple[str, str], dict[int, float]] = {}
+    for record in comparison.records:
+        values.setdefault((record["row"], record["column"]), {})[record["seed"]] = record["value"]
+    return values
 
 
 def significant_gain(ours: Mapping[int, float], theirs: Mapping[int, float], lower_is_better: bool) -> int:

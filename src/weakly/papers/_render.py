@@ -10,7 +10,7 @@ from weakly.papers._compare import Comparison, Entry, compare
 from weakly.papers._environment import circumstances
 from weakly.papers._model import Paper, Table
 from weakly.papers._plot import draw
-from weakly.papers._ranking import rank_rows
+from weakly.papers._ranking import Duel, Standing, duels, rank_rows
 from weakly.papers._run import RESULTS, result_path
 from weakly.papers._store import Store, write_atomically
 
@@ -50,9 +50,13 @@ def entry_lines(entry: Entry, reference: str = "paper") -> list[str]:
     if entry.published is not None:
         lines.append(f"{reference} {entry.published:.2f}" + " ▼" * entry.behind)
     if entry.target is not None:
-        verdict = {None: "", True: " ✓", False: " ✗"}[entry.on_target]
-        lines.append(f"target {'≤' if entry.lower_is_better else '≥'} {entry.target:g}{verdict}")
+        lines.append(_target_line(entry.target, entry.on_target, entry.lower_is_better))
     return lines
+
+
+def _target_line(target: float, met: bool | None, lower_is_better: bool) -> str:
+    verdict = {None: "", True: " ✓", False: " ✗"}[met]
+    return f"target {'≤' if lower_is_better else '≥'} {target:g}{verdict}"
 
 
 def markdown_table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -107,6 +111,7 @@ def _table_section(comparison: Comparison) -> str:
         f"{table.caption} ({table.unit}, by {table.column_title})",
         markdown_table([f"{table.column_title}:", *table.columns], rows),
         _ranking(comparison),
+        "\n".join(map(_duel_line, duels(comparison))),
         f"What differs: {table.differs}" if table.differs else "",
         _rivals_ahead(comparison),
         _provenance(comparison.records),
@@ -123,7 +128,7 @@ def _ranking(comparison: Comparison) -> str:
     rows = (
         [
             standing.row,
-            f"{standing.mean:.2f}",
+            "\n".join([f"{standing.mean:.2f}", *_mean_target(table, standing)]),
             f"{standing.rank:.2f}",
             "" if standing.row == table.baseline else f"{standing.wins}/{standing.ties}/{standing.losses}",
         ]
@@ -138,6 +143,20 @@ def _ranking(comparison: Comparison) -> str:
         caption += f" Friedman test of these rows: {statistic:.2f}, p = {p_value:.2g}."
     header = ("method", "mean", "mean rank", "win/tie/loss")
     return f"{markdown_table(header, rows)}\n\n{caption}"
+
+
+def _mean_target(table: Table, standing: Standing) -> list[str]:
+    target = table.mean_targets.get(standing.row)
+    return [] if target is None else [_target_line(target, standing.on_target, table.lower_is_better)]
+
+
+def _duel_line(duel: Duel) -> str:
+    """Say how often a row does better and worse than another, and where by how much it does worse."""
+    lost = ", ".join(f"{column} by {points:.2f}" for column, points in duel.lost.items())
+    return (
+        f"- *{duel.row}* against *{duel.other}*, by a paired t-test at 95 % in each of {len(duel.columns)} "
+        f"columns: better in {len(duel.won)}, worse in {len(duel.lost)}{f' ({lost})' if lost else ''}."
+    )
 
 
 def _rivals_ahead(comparison: Comparison) -> str:
@@ -285,7 +304,9 @@ def scoreboard(papers: Iterable[Paper], results: Path) -> str:
 
 def _counts(comparison: Comparison) -> list[str]:
     compared = [entry for entry in comparison.ours if entry.published is not None]
-    aimed = [entry for entry in comparison.ours if entry.on_target is not None]
+    ranking = rank_rows(comparison)
+    held = [*comparison.ours, *(ranking.standings if ranking else ())]
+    aimed = [entry for entry in held if entry.on_target is not None]
     met = sum(entry.on_target is True for entry in aimed)
     return [
         str(len(comparison.ours)),

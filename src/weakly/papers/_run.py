@@ -181,12 +181,22 @@ def result_path(results: str | Path, paper: Paper, table: Table) -> Path:
 def _shuffled(tasks: list[Task]) -> list[Task]:
     """Order the cells differently in each process, so that runs at the same time share the work.
 
-    The cells of a row stay together: what its method computes once per data set is then reused.
+    The cells of a row stay together, and so do those of a column in it: what a method computes once per data
+    set is then reused.
     """
     order = random.Random()
-    rows = [list(cells) for _, cells in groupby(tasks, key=lambda task: (task[1].table, task[1].row))]
-    order.shuffle(rows)
-    return [task for cells in rows for task in order.sample(cells, len(cells))]
+
+    def groups(tasks: list[Task], *names: str) -> list[list[Task]]:
+        found = groupby(tasks, key=lambda task: [getattr(task[1], name) for name in names])
+        together = [list(cells) for _, cells in found]
+        return order.sample(together, len(together))
+
+    return [
+        task
+        for row in groups(tasks, "table", "row")
+        for cells in groups(row, "column")
+        for task in order.sample(cells, len(cells))
+    ]
 
 
 def _outcomes(tasks: list[Task], jobs: int) -> Iterator[Outcome]:

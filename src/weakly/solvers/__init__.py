@@ -18,6 +18,7 @@ from weakly.solvers._poisson import solve_poisson
 from weakly.solvers._resplit import SweepCut, diffuse_codes, resplit_pairs, sweep_cut
 from weakly.solvers._restricted import solve_restricted
 from weakly.solvers._result import SolverResult
+from weakly.solvers._ridge_path import RidgePath, solve_ridge_path
 from weakly.solvers._simplex import project_simplex
 from weakly.solvers._simplex_admm import solve_simplex
 from weakly.solvers._total_variation import solve_total_variation
@@ -31,6 +32,7 @@ __all__ = [
     "LabelMachine",
     "LabelSet",
     "LinearMachine",
+    "RidgePath",
     "SignSet",
     "SolverResult",
     "SweepCut",
@@ -53,6 +55,7 @@ __all__ = [
     "solve_poisson",
     "solve_restricted",
     "solve_ridge",
+    "solve_ridge_path",
     "solve_simplex",
     "solve_total_variation",
     "solve_weston_watkins",

@@ -21,6 +21,10 @@ between kernels and features, and live with them: ``normal_equations`` (weighted
 ``T^-1 A*``. A Laplacian method is then a supervised method on the labelled rows of the deformed space
 (:func:`restrict`), and one factorisation of ``T`` serves all classes, losses and label sets.
 
+**Many kernels share their features.** Every function of the spectrum of a Laplacian, or of a covariance, is a
+kernel with the same eigenvectors and other weights: a :class:`FilteredSpace` is such weights on shared
+:class:`Coordinates`, centred, and free of anything n x n.
+
 Methods that must see all rows in every step ask for the function nearest to given values instead
 (:func:`build_smoother`).
 """
@@ -29,14 +33,17 @@ from weakly.spaces._base import BaseSpace, FeatureSpace, KernelSpace, NormalEqua
 from weakly.spaces._build import APPROXIMATIONS, build_space, exact_space
 from weakly.spaces._corrected import CorrectedSpace
 from weakly.spaces._deformed import DeformedSpace, Restriction, deform, restrict, undeformed, whiten
+from weakly.spaces._filtered import Coordinates, FilteredSpace
 from weakly.spaces._smoother import Smoother, build_smoother
 
 __all__ = [
     "APPROXIMATIONS",
     "BaseSpace",
+    "Coordinates",
     "CorrectedSpace",
     "DeformedSpace",
     "FeatureSpace",
+    "FilteredSpace",
     "KernelSpace",
     "NormalEquations",
     "Restriction",

@@ -53,6 +53,8 @@ class ScoreFunction:
         From rows to what ``theta`` multiplies; ``None`` is the identity.
     theta : ndarray of shape (n_params, n_columns)
         Parameters.
+    shift : ndarray of shape (n_columns,) or float, default=0.0
+        Added to the scores.
 
     Examples
     --------
@@ -64,13 +66,15 @@ class ScoreFunction:
 
     feature_map: Callable[[Any], Any] | None
     theta: np.ndarray
+    shift: np.ndarray | float = 0.0
 
     def __call__(self, X: Any) -> np.ndarray:
         """Score rows, a block at a time."""
         out = np.empty((X.shape[0], *self.theta.shape[1:]), dtype=self.theta.dtype)
         for block in gen_batches(X.shape[0], BLOCK_ROWS):
             rows = X[block].astype(self.theta.dtype)
-            out[block] = (rows if self.feature_map is None else self.feature_map(rows)) @ self.theta
+            features = rows if self.feature_map is None else self.feature_map(rows)
+            out[block] = features @ self.theta + self.shift
         return out
 
 

@@ -1,0 +1,15 @@
+"""One classifier for few labels: every assumption a kernel, chosen with the labels in closed form."""
+
+from weakly.auto._bank import Candidate, KernelBank, build_bank
+from weakly.auto._few_label import Evidence, FewLabelClassifier
+from weakly.auto._prepare import Preparation, learn_preparation
+
+__all__ = [
+    "Candidate",
+    "Evidence",
+    "FewLabelClassifier",
+    "KernelBank",
+    "Preparation",
+    "build_bank",
+    "learn_preparation",
+]

@@ -1,0 +1,263 @@
+"""The labels choose among kernels: leave-one-out in closed form, and weights instead of a winner.
+
+Each kernel is taken twice, under two hypotheses about the shares of the classes: that they are known, and
+equal unless given (scores have mean 0 over all rows), and that they are unknown (an offset is learned).
+Kernel ridge regression on the labelled rows gives the score of each by all others exactly. Two rules turn
+these scores into a probability of every label; the score of a kernel is the sum of their logarithms, bounded
+for each label.
+
+*A*, by the model: penalties weighted by their evidence, scores in units of their own predictive deviation.
+*B*, by success: penalties weighted by the probabilities they reach, scores in units of their spread.
+
+Weights are proportional to ``exp(score)`` times a prior: one for each family, five for the supervised one.
+Where the labels are more likely under the supervised family than under the others, it decides alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+from scipy.special import gammaln, log_softmax, logsumexp, ndtr, softmax
+
+from weakly.auto._bank import Candidate
+from weakly.solvers import RidgePath, solve_ridge_path
+
+PENALTIES = np.logspace(-3, 1, 9)
+MODEL_SCALES = (1.0, 2.0, 4.0)  # of held-out scores in units of their predictive deviation, rule A
+SUCCESS_SCALES = (0.25, 0.5, 1.0, 2.0)  # of held-out scores in units of their spread, rule B
+NOISE = 0.25  # variance of a target beside the model's, rule A
+FLOOR = 0.01  # share of a probability that no model decides
+SUPERVISED_ODDS = 5.0
+KEPT = 1e-4  # weight below which a kernel is left out
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Labels of some rows of a bank.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_labeled,)
+        Labelled rows.
+    codes : ndarray of shape (n_labeled,)
+        Their classes.
+    shares : ndarray of shape (n_classes,)
+        Shares of the classes under the first hypothesis.
+    is_known : bool
+        Whether the shares are given, so that there is no other hypothesis.
+    """
+
+    rows: np.ndarray
+    codes: np.ndarray
+    shares: np.ndarray
+    is_known: bool
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.shares)
+
+    @property
+    def level(self) -> np.ndarray:
+        """Mean of the scores over all rows, which the targets leave out; 0 for equally frequent classes."""
+        return np.sqrt(self.n_classes) * (self.shares - 1 / self.n_classes)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """One-hot rows minus the shares of the classes, in a scale where a score is about 1 in size."""
+        return (
+            np.sqrt(self.n_classes) * (np.eye(self.n_classes)[self.codes] - 1 / self.n_classes) - self.level
+        )
+
+    def first(self, n_labels: int) -> Problem:
+        """The first labels alone, and one of each class whatever its place."""
+        if n_labels >= len(self.rows):
+            return self
+        one_of_each = np.unique(self.codes, return_index=True)[1]
+        others = np.setdiff1d(np.arange(len(self.rows)), one_of_each)
+        kept = np.sort(np.concatenate([one_of_each, others])[: max(n_labels, len(one_of_each))])
+        return replace(self, rows=self.rows[kept], codes=self.codes[kept])
+
+    def log_priors(self) -> np.ndarray:
+        """Log prior of the hypotheses: how likely they make the labels before any row is seen."""
+        if self.is_known:
+            return np.zeros(1)
+        counts = np.bincount(self.codes, minlength=self.n_classes)
+        n_labels = counts.sum()
+        equal = -n_labels * np.log(self.n_classes)
+        # Shares drawn uniformly: the Dirichlet-multinomial probability of the labels.
+        unknown = gammaln(self.n_classes) + gammaln(counts + 1).sum() - gammaln(n_labels + self.n_classes)
+        both = np.array([equal, unknown])
+        return both - logsumexp(both)
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """What one rule says about every kernel under every hypothesis; the kernels of the first come first.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_models,)
+        Sum of the log probabilities of the labels.
+    penalty_weights : ndarray of shape (n_models, n_penalties)
+        Weights of the penalties, of sum 1.
+    """
+
+    scores: np.ndarray
+    penalty_weights: np.ndarray
+
+
+def label_probabilities(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Probability of the label of each row, from scores on a scale where 1 is a standard deviation.
+
+    A probit for two classes, the softmax for more; a share of ``FLOOR`` is the same for all classes.
+    """
+    n_classes = scores.shape[-1]
+    if n_classes == 2:
+        margin = (scores[..., 1] - scores[..., 0]) * np.where(codes == 1, 1, -1)
+        likely = ndtr(margin)
+    else:
+        likely = np.exp(log_softmax(scores, axis=-1))[..., np.arange(len(codes)), codes]
+    return (1 - FLOOR) * likely + FLOOR / n_classes
+
+
+def _mean_probabilities(scores: np.ndarray, codes: np.ndarray, scales: tuple[float, ...]) -> np.ndarray:
+    """Mean over scales, as the right one is not known: kernels differ in how sure their scores are."""
+    return sum(label_probabilities(scale * scores, codes) for scale in scales) / len(scales)
+
+
+def by_model(path: RidgePath, problem: Problem) -> Rule:
+    """Rule A."""
+    weights = softmax(path.log_evidence, axis=-1)
+    deviation = np.sqrt(2 * (path.variance[..., None] / path.precision + NOISE))
+    held_out = path.held_out + problem.level
+    likely = _mean_probabilities(held_out / deviation[..., None], problem.codes, MODEL_SCALES)
+    return Rule(np.log(np.einsum("mp,mpi->mi", weights, likely)).sum(axis=-1), weights)
+
+
+def success_probabilities(held_out: np.ndarray, problem: Problem) -> np.ndarray:
+    """Probabilities of the labels from held-out scores in units of their spread."""
+    spread = np.sqrt((held_out**2).sum(axis=-1).mean(axis=-1))
+    scaled = (held_out + problem.level) / np.maximum(spread, np.finfo(float).tiny)[..., None, None]
+    return _mean_probabilities(scaled, problem.codes, SUCCESS_SCALES)
+
+
+def by_success(path: RidgePath, problem: Problem) -> Rule:
+    """Rule B."""
+    scores = np.log(success_probabilities(path.held_out, problem)).sum(axis=-1)
+    return Rule(logsumexp(scores, axis=-1) - np.log(len(PENALTIES)), softmax(scores, axis=-1))
+
+
+RULES = (by_model, by_success)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Weights of all kernels, and the coefficients of the labelled rows in each.
+
+    Models are kernels under a hypothesis, all kernels under the first of them, then all under the second.
+
+    Parameters
+    ----------
+    problem : Problem
+        The labels that chose.
+    families : ndarray of str, shape (n_models,)
+        Family of each model.
+    constants : ndarray of shape (n_models,)
+        Prior variance of the offset in each.
+    scores : ndarray of shape (n_rules, n_models)
+        Log probability of the labels, by each rule.
+    log_priors : ndarray of shape (n_models,)
+        Log prior of each model.
+    coefficients, held_out : ndarray of shape (n_rules, n_models, n_labeled, n_classes)
+        Means over the penalties of the coefficients and of the leave-one-out scores.
+    penalties : ndarray of shape (n_rules, n_models)
+        The penalty of largest weight.
+    """
+
+    problem: Problem
+    families: np.ndarray
+    constants: np.ndarray
+    scores: np.ndarray
+    log_priors: np.ndarray
+    coefficients: np.ndarray
+    held_out: np.ndarray
+    penalties: np.ndarray
+
+    def weights(self, supervised: bool = False) -> np.ndarray:
+        """Weights of the models by each rule, of sum 1; of the supervised ones alone if asked.
+
+        They are alone, too, where the labels speak for them: what others add there is noise.
+        """
+        total = self.scores + self.log_priors
+        if supervised or self.log_odds < 0:
+            total = np.where(self.families == "sup", total, -np.inf)
+        weights = softmax(total, axis=1)
+        weights[weights < KEPT] = 0
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    @property
+    def log_odds(self) -> float:
+        """Log odds of the labels under semi-supervised models against supervised ones, mean of the rules."""
+        is_supervised = self.families == "sup"
+        total = self.scores + self.log_priors - np.log(SUPERVISED_ODDS) * is_supervised
+        odds = logsumexp(total[:, ~is_supervised], axis=1) - logsumexp(total[:, is_supervised], axis=1)
+        n_families = len(set(self.families)) - 1
+        return float(odds.mean() - np.log(max(n_families, 1)))
+
+
+def choose(candidates: list[Candidate], problem: Problem) -> Choice:
+    """Score every kernel by the labels."""
+    gram = _stacked_grams(candidates, problem.rows)
+    constants = (0.0,) if problem.is_known else (0.0, 1.0)
+    paths = solve_ridge_path(
+        gram, problem.targets, PENALTIES, constants=constants, n_free=problem.n_classes - 1
+    )
+    families = np.array([candidate.family for candidate in candidates])
+    sizes = {family: np.sum(families == family) for family in set(families)}
+    kernel_priors = np.array([-np.log(sizes[family]) for family in families])
+    kernel_priors += np.log(SUPERVISED_ODDS) * (families == "sup")
+    rules = [[rule(path, problem) for path in paths] for rule in RULES]
+
+    def averaged(name: str) -> np.ndarray:
+        return np.stack(
+            [
+                np.concatenate(
+                    [
+                        np.einsum("mp,mpic->mic", part.penalty_weights, getattr(path, name))
+                        for part, path in zip(parts, paths, strict=True)
+                    ]
+                )
+                for parts in rules
+            ]
+        )
+
+    return Choice(
+        problem=problem,
+        families=np.tile(families, len(constants)),
+        constants=np.repeat(constants, len(candidates)),
+        scores=np.stack([np.concatenate([part.scores for part in parts]) for parts in rules]),
+        log_priors=np.concatenate([kernel_priors + prior for prior in problem.log_priors()]),
+        coefficients=averaged("coefficients"),
+        held_out=averaged("held_out"),
+        penalties=np.stack(
+            [
+                PENALTIES[np.concatenate([part.penalty_weights.argmax(axis=1) for part in parts])]
+                for parts in rules
+            ]
+        ),
+    )
+
+
+def _stacked_grams(candidates: list[Candidate], rows: np.ndarray) -> np.ndarray:
+    """Kernels of the labelled rows; coordinates are taken once for all kernels that share them."""
+    grams = []
+    for coordinates, group in groupby(candidates, key=lambda candidate: candidate.space.coordinates):
+        weights = [candidate.space.weights for candidate in group]
+        if len(weights) == 1:
+            grams.append(coordinates.gram(rows, weights[0]))
+        else:
+            Z = coordinates.of(rows)
+            grams += [(Z * weight) @ Z.T for weight in weights]
+    return np.stack(grams)

@@ -1,0 +1,108 @@
+"""A method that sees labels as one more candidate, scored by fits that do not see the labels asked for.
+
+Total variation finds the pieces of a graph better than kernels do, whose answers are linear in the labels.
+What it says of the rows is carried to new rows by their neighbours, like the eigenvectors of the graph.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from weakly.auto._bank import NEIGHBORS, KernelBank
+from weakly.auto._blend import Average, Blend, Fits
+from weakly.auto._choice import Problem, success_probabilities
+from weakly.auto._views import Interpolation, ViewMap
+from weakly.manifold import TotalVariationRLSClassifier
+from weakly.spaces import Coordinates
+
+N_FOLDS = 10
+AGREEMENT = 0.995  # share of equal predictions from which it cannot change the answer
+_LEAST_PROBABILITY = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """What a method says of all rows, and of the labels that were hidden from it.
+
+    Parameters
+    ----------
+    average : Average
+        Its scores, as a function too.
+    log_likelihood : float
+        Sum of the log probabilities of the labels, by the second rule of the choice.
+    weight : float
+        Its weight beside all kernels together.
+    """
+
+    average: Average
+    log_likelihood: float
+    weight: float
+
+
+def refit_total_variation(bank: KernelBank, fits: Fits, ours: np.ndarray) -> Refit | None:
+    """Score total variation beside the kernels: :func:`refit` with the graph of the bank."""
+    return refit(
+        TotalVariationRLSClassifier(graph=bank.graph, warm_start=True, random_state=0), bank, fits, ours
+    )
+
+
+def refit(method: Any, bank: KernelBank, fits: Fits, ours: np.ndarray) -> Refit | None:
+    """Fit a method, and again without each part of the labels.
+
+    Parameters
+    ----------
+    method : classifier
+        With ``label_distributions_``; refitted in place.
+    bank : KernelBank
+        Rows and graph.
+    fits : Fits
+        The choice among the kernels, and all labels.
+    ours : ndarray of shape (n_rows, n_classes)
+        Scores of the kernels, to see whether there is anything to change.
+
+    Returns
+    -------
+    Refit or None
+        None where it agrees with the kernels on all but a few rows.
+    """
+    scores = _scores(method, bank.rows, fits.problem)
+    if np.mean(scores.argmax(axis=1) == ours.argmax(axis=1)) >= AGREEMENT:
+        return None
+    problem = fits.choice.problem
+    held_out = np.zeros((len(problem.rows), problem.n_classes))
+    folds = np.arange(len(problem.rows)) % N_FOLDS  # rows are in random order already
+    for fold in range(min(N_FOLDS, len(problem.rows))):
+        hidden = folds == fold
+        shown = replace(problem, rows=problem.rows[~hidden], codes=problem.codes[~hidden])
+        if len(set(shown.codes)) > 1:  # a single class is no problem, and its absence of an answer scores 0
+            held_out[hidden] = _scores(method, bank.rows, shown)[problem.rows[hidden]]
+    likelihood = float(np.log(success_probabilities(held_out, problem)).sum())
+    odds = likelihood - logsumexp(fits.choice.scores[1] + fits.choice.log_priors)
+    return Refit(_average_of(bank, scores, held_out), likelihood, float(expit(odds)))
+
+
+def _scores(method: Any, rows: Any, problem: Problem) -> np.ndarray:
+    """Log probabilities of all rows, of mean 0; a class without a label is the least likely everywhere."""
+    y = np.full(rows.shape[0], -1)
+    y[problem.rows] = problem.codes
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of rows that no label reaches, and of fits cut short
+        method.fit(rows, y)
+    logs = np.log(np.maximum(method.label_distributions_, _LEAST_PROBABILITY))
+    scores = np.full((len(y), problem.n_classes), logs.min())
+    scores[:, method.classes_] = logs
+    return scores - scores.mean(axis=1, keepdims=True)
+
+
+def _average_of(bank: KernelBank, scores: np.ndarray, held_out: np.ndarray) -> Average:
+    """Scores of mean square 1 as a function whose values at new rows are those of their neighbours."""
+    size = np.sqrt((scores**2).mean())
+    values = scores / size
+    coordinates = Coordinates(values, ViewMap(bank.reference, Interpolation(values, max(NEIGHBORS))))
+    blend = Blend([(coordinates, np.eye(values.shape[1]))], coordinates.mean)
+    return Average(blend, values, held_out / size)

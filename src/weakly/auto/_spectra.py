@@ -1,0 +1,210 @@
+"""Spectra in which the kernels of a bank are plain weights: of landmarks, graphs, clusters, variances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, eigsh, svds
+from sklearn.cluster import kmeans_plusplus
+from sklearn.utils import gen_batches
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from weakly.auto._views import BLOCK, Views
+from weakly.graphs import Graph
+
+_DENSE_ROWS = 3000  # to which eigenvectors of a graph come from a dense matrix
+_ROWS_PER_CLUSTER = 5  # at least, on average
+_KMEANS_ROWS = 3000  # that centres are fitted to
+_KMEANS_SWEEPS = 100
+_GRAIN = 1e-6  # of squared distances, relative to the mean square of rows
+_EIGEN_TOL = 1e-3
+_EQUAL_EIGENVALUES = 1e-6
+_GRAM_SIDE = 2000  # columns, or rows, to which principal components come from a dense matrix
+_LEAST_VARIANCE = 1e-10  # of a component, relative to the first
+
+
+@dataclass(frozen=True)
+class DistanceKernel:
+    """A kernel that is a function of the distance, in units of ``width``.
+
+    Parameters
+    ----------
+    name : {"rbf", "laplace"}
+        ``exp(-d^2 / (2 width^2))`` or ``exp(-d / width)``.
+    width : float
+        The width.
+    """
+
+    name: str
+    width: float
+
+    def __call__(self, views: Views) -> np.ndarray:
+        """Kernel of rows with the landmarks."""
+        squared = views.squared_distances
+        if self.name == "rbf":
+            return np.exp(squared / squared.dtype.type(-2 * self.width**2))
+        return np.exp(np.sqrt(squared) / squared.dtype.type(-self.width))
+
+
+def whitening_of(gram: np.ndarray) -> np.ndarray:
+    """``G^-1/2`` of a Gram matrix, without the directions that are made of rounding."""
+    values, vectors = sla.eigh(gram.astype(np.float64), check_finite=False)
+    kept = values > values[-1] * len(values) * np.finfo(gram.dtype).eps
+    return vectors[:, kept] / np.sqrt(values[kept])
+
+
+def smoothness_spectrum(
+    values: np.ndarray, whitening: np.ndarray, laplacian: sp.csr_array, power: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues ``S`` and rotation ``whitening V``: ``R' L^p R = V S V'`` with ``R = values whitening``.
+
+    ``R`` is first scaled so that the kernel ``R R'`` has a mean of 1 on its diagonal; then
+    ``(K^-1 + g L^p)^-1`` is ``R V (1 + g S)^-1 V' R'`` for every ``g``.
+    """
+    n_values = values.shape[1]
+    smoothness, spread = np.zeros((n_values, n_values)), np.zeros((n_values, n_values))
+    smoothed = laplacian @ values if power == 2 else None
+    for block in gen_batches(len(values), BLOCK):
+        left = values[block] if smoothed is None else smoothed[block]
+        right = laplacian[block] @ values if smoothed is None else smoothed[block]
+        smoothness += left.T @ right
+        spread += values[block].T @ values[block]
+    scale = np.einsum("ij,ij->", whitening, spread @ whitening) / len(values)
+    spectrum, vectors = sla.eigh(whitening.T @ smoothness @ whitening / scale, check_finite=False)
+    return np.maximum(spectrum, 0), whitening @ vectors
+
+
+def graph_spectrum(graph: Graph, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest eigenvalues of the symmetric Laplacian, and eigenvectors of mean square 1."""
+    laplacian = graph.laplacian("symmetric")
+    n_rows = graph.n_rows
+    if n_rows <= _DENSE_ROWS:
+        subset = (0, min(n_vectors, n_rows) - 1)
+        matrix = laplacian.toarray().astype(np.float64)
+        values, vectors = sla.eigh(matrix, subset_by_index=subset, overwrite_a=True, check_finite=False)
+    else:
+        # The lowest of L are the highest of I - L, which Lanczos finds without a factorisation.
+        walk = (sp.eye_array(n_rows, dtype=laplacian.dtype) - laplacian).tocsr()
+        start = np.sqrt(graph.degrees) + np.random.default_rng(0).random(n_rows, dtype=np.float32)
+        start = start.astype(walk.dtype)
+        found, vectors = eigsh(walk, n_vectors, which="LA", v0=start, tol=_EIGEN_TOL, ncv=2 * n_vectors)
+        values, vectors = 1 - found[::-1].astype(np.float64), vectors[:, ::-1]
+    return np.maximum(values, 0), vectors * np.sqrt(n_rows)
+
+
+def whole(spectrum: np.ndarray, n_vectors: int) -> int:
+    """So many eigenvectors, and all that share the last eigenvalue: a part of them would be arbitrary."""
+    last = spectrum[min(n_vectors, len(spectrum)) - 1]
+    return int(np.sum(spectrum <= last + _EQUAL_EIGENVALUES))
+
+
+@dataclass(frozen=True, eq=False)
+class Clusterings:
+    """Several clusterings of an embedding of rows, and the cluster of new rows in each.
+
+    Parameters
+    ----------
+    embed : callable
+        From views of rows to their embedding.
+    centres : list of ndarray of shape (n_clusters, n_dimensions)
+        Centres of each clustering.
+    grain : float
+        Squared distances that differ by less are equal.
+    """
+
+    embed: Callable[[Views], np.ndarray]
+    centres: list[np.ndarray]
+    grain: float
+
+    def __call__(self, views: Views) -> sp.csr_array:
+        """Indicators of the clusters of rows, those of all clusterings side by side."""
+        return self.indicators(self.embed(views))
+
+    def indicators(self, embedding: np.ndarray) -> sp.csr_array:
+        """Indicators of rows that are embedded already."""
+        n_runs, n_rows = len(self.centres), len(embedding)
+        starts = np.cumsum([0] + [len(centres) for centres in self.centres])
+        columns = np.stack([_nearest(embedding, centres, self.grain) for centres in self.centres], axis=1)
+        pointers = np.arange(0, n_runs * n_rows + 1, n_runs)
+        entries = np.ones(n_runs * n_rows, embedding.dtype)
+        return sp.csr_array((entries, (columns + starts[:-1]).ravel(), pointers), shape=(n_rows, starts[-1]))
+
+
+def find_clusterings(
+    embedding: np.ndarray, n_clusters: int, n_runs: int, seed: int, embed: Callable[[Views], np.ndarray]
+) -> Clusterings:
+    """Run k-means from several starts, on the first rows where there are many."""
+    sample = embedding[:_KMEANS_ROWS]
+    n_clusters = max(2, min(n_clusters, len(sample) // _ROWS_PER_CLUSTER))
+    grain = _GRAIN * float(np.mean(row_norms(sample, squared=True)) or 1.0)
+    centres = [_k_means(sample, n_clusters, seed + run, grain) for run in range(n_runs)]
+    return Clusterings(embed, centres, grain)
+
+
+def _k_means(rows: np.ndarray, n_clusters: int, seed: int, grain: float) -> np.ndarray:
+    """Centres of Lloyd's iteration, in which rounding decides nothing.
+
+    Parts of a graph are at right angles in its spectrum, and a part without a centre is as far from one as
+    from another: scikit-learn's k-means then depends on the number of threads.
+    """
+    centres = rows[kmeans_plusplus(rows, n_clusters, random_state=seed)[1]]
+    labels = np.zeros(0)
+    for _ in range(_KMEANS_SWEEPS):
+        before, labels = labels, _nearest(rows, centres, grain)
+        if np.array_equal(before, labels):
+            break
+        members = sp.csr_array((np.ones(len(rows), rows.dtype), labels, np.arange(len(rows) + 1)))
+        members.resize(len(rows), n_clusters)
+        sizes = np.bincount(labels, minlength=n_clusters)[:, None]
+        centres = np.where(sizes > 0, (members.T @ rows) / np.maximum(sizes, 1), centres).astype(rows.dtype)
+    return centres
+
+
+def _nearest(rows: np.ndarray, centres: np.ndarray, grain: float) -> np.ndarray:
+    """The nearest centre of each row, the first of several that are as near up to rounding."""
+    nearest = np.empty(len(rows), dtype=np.intp)
+    for block in gen_batches(len(rows), BLOCK):
+        excess = row_norms(centres, squared=True) - 2 * (rows[block] @ centres.T)
+        nearest[block] = np.rint(excess / grain).argmin(axis=1)
+    return nearest
+
+
+def principal_components(rows: Any, n_components: int) -> tuple[np.ndarray, np.ndarray]:
+    """Variances and directions of the largest principal components of rows; centred rows are never formed."""
+    n_rows, n_columns = rows.shape
+    mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
+    if n_columns <= min(n_rows, _GRAM_SIDE):
+        covariance = safe_sparse_dot(rows.T, rows, dense_output=True).astype(np.float64) / n_rows - np.outer(
+            mean, mean
+        )
+        values, directions = sla.eigh(covariance, check_finite=False)
+    elif n_rows <= _GRAM_SIDE:
+        gram = safe_sparse_dot(rows, rows.T, dense_output=True).astype(np.float64) / n_rows
+        level = gram.mean(axis=0)
+        values, vectors = sla.eigh(gram - level - level[:, None] + level.mean(), check_finite=False)
+        values = np.maximum(values, 0)
+        safe = np.sqrt(np.maximum(values, values[-1] * _LEAST_VARIANCE) * n_rows)
+        directions = (rows.T @ vectors - np.outer(mean, vectors.sum(axis=0))) / safe
+    else:
+        values, directions = _lanczos_components(rows, mean.astype(rows.dtype), n_components)
+    values, directions = values[::-1][:n_components], directions[:, ::-1][:, :n_components]
+    kept = values > max(values[0], 0) * _LEAST_VARIANCE
+    kept[0] = True  # of rows that are all equal, too
+    return np.maximum(values[kept], 0), directions[:, kept]
+
+
+def _lanczos_components(rows: Any, mean: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
+    centred = LinearOperator(
+        rows.shape,
+        matvec=lambda x: rows @ x - mean @ x,
+        rmatvec=lambda x: rows.T @ x - mean * x.sum(),
+        dtype=rows.dtype,
+    )
+    start = np.random.default_rng(0).random(min(rows.shape)).astype(rows.dtype)
+    _, singular, directions = svds(centred, k=n_components, v0=start, tol=_EIGEN_TOL)
+    return singular.astype(np.float64) ** 2 / rows.shape[0], directions.T.astype(np.float64)

@@ -1,0 +1,187 @@
+"""What the bank measures on rows, training rows and new ones alike, each thing once and only when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import euclidean_distances, paired_euclidean_distances
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
+from sklearn.utils import gen_batches
+
+BLOCK = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """What new rows are held against.
+
+    Parameters
+    ----------
+    prepare : callable
+        From rows to prepared rows.
+    landmarks : {ndarray, csr matrix} of shape (n_landmarks, n_features)
+        Prepared training rows that kernels are taken with.
+    projection : Projection or None
+        The combinations of columns in which neighbours are sought; ``None`` is the columns themselves.
+    searched : {ndarray, csr matrix} of shape (n_rows, n_searched)
+        Training rows in those coordinates.
+    n_neighbors : int
+        Neighbours of a row.
+    """
+
+    prepare: Any
+    landmarks: Any
+    projection: Any
+    searched: Any
+    n_neighbors: int
+
+    def views(self, X: Any) -> Views:
+        """Measure new rows."""
+        return Views(self.prepare(X).astype(self.landmarks.dtype, copy=False), self)
+
+    @cached_property
+    def index(self) -> NearestNeighbors:
+        return NearestNeighbors(n_neighbors=self.n_neighbors).fit(self.searched)
+
+
+class Views:
+    """Measurements of some rows.
+
+    Parameters
+    ----------
+    rows : {ndarray, csr matrix} of shape (n_rows, n_features)
+        Prepared rows.
+    reference : Reference
+        What they are held against.
+    """
+
+    def __init__(self, rows: Any, reference: Reference) -> None:
+        self.rows = rows
+        self.reference = reference
+
+    @cached_property
+    def squared_distances(self) -> np.ndarray:
+        """Squared distances to the landmarks."""
+        out = np.empty((self.rows.shape[0], self.reference.landmarks.shape[0]), self.rows.dtype)
+        for block in gen_batches(len(out), BLOCK):
+            out[block] = euclidean_distances(self.rows[block], self.reference.landmarks, squared=True)
+        return out
+
+    @cached_property
+    def neighbor_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nearest training rows and the inverse squares of their distances.
+
+        A copy of a training row stands for itself: others beside it have weight 0.
+        """
+        reference = self.reference
+        sought = self.rows if reference.projection is None else reference.projection.of(self.rows)
+        nearest = reference.index.kneighbors(sought, return_distance=False)
+        # The search's own distances of copies are 0 up to rounding only.
+        squared = np.empty(nearest.shape)
+        for place, column in enumerate(nearest.T):
+            squared[:, place] = paired_euclidean_distances(sought, reference.searched[column]) ** 2
+        order = np.argsort(squared, axis=1, kind="stable")
+        nearest, squared = np.take_along_axis(nearest, order, 1), np.take_along_axis(squared, order, 1)
+        copies = squared == 0
+        weights = np.where(copies.any(axis=1)[:, None], copies, 1 / np.where(copies, 1, squared))
+        return nearest, weights
+
+    def interpolate(self, values: np.ndarray, n_neighbors: int) -> np.ndarray:
+        """Mean of the values of the nearest training rows, by weight."""
+        nearest, weights = (part[:, :n_neighbors] for part in self.neighbor_weights)
+        weights = weights / weights.sum(axis=1, keepdims=True)
+        n_rows, width = nearest.shape
+        pointers = np.arange(0, n_rows * width + 1, width)
+        mean = sp.csr_array((weights.ravel(), nearest.ravel(), pointers), shape=(n_rows, len(values)))
+        return mean @ values
+
+
+@dataclass(frozen=True, eq=False)
+class ViewMap:
+    """From new rows to values, by way of their views.
+
+    Parameters
+    ----------
+    reference : Reference
+        What they are held against.
+    measure : callable
+        From views to values; whoever has the views of rows can share them between several maps.
+    """
+
+    reference: Reference
+    measure: Callable[[Views], Any]
+
+    def __call__(self, X: Any) -> Any:
+        """Map rows."""
+        return self.measure(self.reference.views(X))
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Combinations of the columns of rows.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_features, n_components)
+        One combination per column.
+    """
+
+    directions: np.ndarray
+
+    def __call__(self, views: Views) -> np.ndarray:
+        """Project rows, which are not centred: distances do not need it."""
+        return self.of(views.rows)
+
+    def of(self, rows: Any) -> np.ndarray:
+        """Project prepared rows."""
+        return rows @ self.directions.astype(rows.dtype, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolation:
+    """Values of training rows, carried over to new ones by their neighbours.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_values)
+        Values of the training rows.
+    n_neighbors : int
+        Neighbours that take part.
+    """
+
+    values: np.ndarray
+    n_neighbors: int
+
+    def __call__(self, views: Views) -> np.ndarray:
+        """Values of new rows: exactly those of a training row where a row is a copy of one."""
+        return views.interpolate(self.values, self.n_neighbors)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstDirections:
+    """The first values of rows, as a direction.
+
+    Parameters
+    ----------
+    measure : callable
+        From views to values.
+    n_values : int
+        How many of them.
+    """
+
+    measure: Callable[[Views], np.ndarray]
+    n_values: int
+
+    def __call__(self, views: Views) -> np.ndarray:
+        """Directions of rows."""
+        return self.of(self.measure(views))
+
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """The same for rows whose values are known."""
+        return normalize(values[:, : self.n_values])

@@ -1,0 +1,89 @@
+"""Methods that see labels as candidates: their scores come from labels they did not see."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logsumexp
+
+from weakly.auto import build_bank
+from weakly.auto._blend import Fits, average
+from weakly.auto._choice import Problem, choose, success_probabilities
+from weakly.auto._refits import N_FOLDS, refit
+
+
+class Parrot:
+    """Repeats the labels it is shown, and says the first class of all other rows."""
+
+    def fit(self, X, y):
+        self.shown_ = getattr(self, "shown_", [])
+        self.shown_.append(y.copy())
+        self.classes_ = np.unique(y[y >= 0])
+        place = np.searchsorted(self.classes_, np.where(y < 0, self.classes_[0], y))
+        self.label_distributions_ = np.eye(len(self.classes_))[place]
+        return self
+
+
+class Oracle(Parrot):
+    """Knows the class of every row."""
+
+    def __init__(self, truth):
+        self.truth = truth
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y[y >= 0])
+        self.label_distributions_ = np.where(self.truth[:, None] == self.classes_, 0.99, 0.005)
+        return self
+
+
+@pytest.fixture(scope="module")
+def posed():
+    rng = np.random.default_rng(0)
+    bank = build_bank(rng.normal(size=(120, 3)), n_classes=3, random_state=0)
+    truth = rng.integers(3, size=120)
+    rows = np.arange(30)
+    problem = Problem(rows, truth[rows], np.full(3, 1 / 3), False)
+    fits = Fits(bank.candidates, choose(bank.candidates, problem), problem)
+    return bank, fits, truth
+
+
+def test_a_method_that_only_repeats_labels_gets_no_weight(posed):
+    bank, fits, _ = posed
+    ours = average(fits, fits.choice.weights()).scores
+    parrot = Parrot()
+    found = refit(parrot, bank, fits, ours)
+    # It is right about every label it saw, and yet no better than a guess.
+    assert (found.average.scores[:30].argmax(axis=1) == fits.problem.codes).all()
+    assert found.log_likelihood < 30 * np.log(1 / 3)
+    assert found.weight < 0.1
+    # The first fit sees all labels; of the others each hides its part, and together all of them, once.
+    hidden = [np.flatnonzero((parrot.shown_[0] >= 0) & (shown < 0)) for shown in parrot.shown_[1:]]
+    assert len(hidden) == N_FOLDS
+    np.testing.assert_array_equal(np.sort(np.concatenate(hidden)), np.arange(30))
+
+
+def test_a_method_that_knows_gets_all_weight_by_its_likelihood(posed):
+    bank, fits, truth = posed
+    ours = average(fits, fits.choice.weights()).scores
+    found = refit(Oracle(truth), bank, fits, ours)
+    scores = np.log(np.where(truth[:30, None] == np.arange(3), 0.99, 0.005))
+    expected = np.log(success_probabilities(scores - scores.mean(axis=1, keepdims=True), fits.problem)).sum()
+    np.testing.assert_allclose(found.log_likelihood, expected)
+    kernels = logsumexp(fits.choice.scores[1] + fits.choice.log_priors)
+    np.testing.assert_allclose(found.weight, expit(expected - kernels))
+    assert found.weight > 0.99
+    np.testing.assert_array_equal(found.average.scores.argmax(axis=1), truth)
+    np.testing.assert_allclose(found.average.blend.scores(), found.average.scores, atol=1e-12)
+    np.testing.assert_allclose(np.mean(found.average.scores**2), 1)
+
+
+def test_a_method_that_agrees_is_not_weighed(posed):
+    bank, fits, _ = posed
+    ours = average(fits, fits.choice.weights()).scores
+    assert refit(Oracle(ours.argmax(axis=1)), bank, fits, ours) is None
+
+
+def test_a_fold_that_leaves_one_class_has_no_answer():
+    bank = build_bank(np.random.default_rng(0).normal(size=(40, 2)), n_classes=2, random_state=0)
+    problem = Problem(np.arange(2), np.array([0, 1]), np.full(2, 0.5), False)
+    fits = Fits(bank.candidates, choose(bank.candidates, problem), problem)
+    found = refit(Parrot(), bank, fits, -average(fits, fits.choice.weights()).scores)
+    np.testing.assert_allclose(found.log_likelihood, 2 * np.log(0.5))
