@@ -162,14 +162,14 @@ def test_lanczos_finds_what_dense_algebra_finds(monkeypatch, rows):
     np.testing.assert_allclose(cosines, 1, atol=1e-3)
 
 
-@pytest.mark.parametrize("shape", [(40, 8), (8, 40), (50, 30)])
+@pytest.mark.parametrize("shape", [(40, 8), (8, 40), (50, 30), (30, 50)])
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_principal_components_on_every_path(monkeypatch, shape, kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=shape) * (rng.random(shape) < 0.7) * np.linspace(1, 3, shape[1])
     centred = X - X.mean(axis=0)
     values, directions = np.linalg.eigh(centred.T @ centred / len(X))
-    if shape == (50, 30):
+    if min(shape) == 30:
         monkeypatch.setattr("weakly.auto._spectra._GRAM_SIDE", 0)  # Lanczos
     found, rotation = principal_components(sp.csr_array(X) if kind == "csr" else X, 4)
     np.testing.assert_allclose(found, values[::-1][:4], rtol=1e-5)

@@ -202,14 +202,15 @@ def build_bank(
         rows = prepared(X[order])
         if X.shape[0] > MANY_ROWS:
             rows = rows.astype(np.float32, copy=False)
-    builder = _Builder(rows, prepared, keys[order], _size_of(rows, effort), seed)
+    with progress.stage("principal components"):
+        builder = _Builder(rows, prepared, keys[order], _size_of(rows, effort), seed)
     candidates: list[Candidate] = []
     for name, stage in (
         ("kernels", builder.supervised),
         ("neighbours", builder.connect),
         ("deformed kernels", builder.deformed),
         ("graph spectra", partial(builder.spectral, n_classes)),
-        ("principal components", partial(builder.principal, n_classes)),
+        ("clusters of components", partial(builder.principal, n_classes)),
     ):
         with progress.stage(name):
             candidates += stage() or ()

@@ -129,11 +129,9 @@ class Fits:
         if len(self.problem.rows) == len(self.choice.problem.rows):
             return self.choice.coefficients[rule, model]
         if (rule, model) not in self._known:
-            space, constant = (
-                self.candidates[model % len(self.candidates)].space,
-                self.choice.constants[model],
-            )
-            self._known[rule, model] = self._solve(space, constant, self.choice.penalties[rule, model])
+            space = self.candidates[model % len(self.candidates)].space
+            constant, penalty = self.choice.constants[model], self.choice.penalties[rule, model]
+            self._known[rule, model] = self._solve(space, constant, penalty)
         return self._known[rule, model]
 
     def _solve(self, space: FilteredSpace, constant: float, penalty: float) -> np.ndarray:
@@ -143,9 +141,8 @@ class Fits:
             matrix = space.gram(rows) + constant
             matrix.flat[:: len(matrix) + 1] += penalty
             return sla.solve(matrix, targets, assume_a="pos", overwrite_a=True, check_finite=False)
-        Z = np.hstack(
-            [space.coordinates.of(rows) * np.sqrt(space.weights), np.full((len(rows), 1), np.sqrt(constant))]
-        )
+        offset = np.full((len(rows), 1), np.sqrt(constant))
+        Z = np.hstack([space.coordinates.of(rows) * np.sqrt(space.weights), offset])
         matrix = Z.T @ Z
         matrix.flat[:: len(matrix) + 1] += penalty
         theta = sla.solve(matrix, Z.T @ targets, assume_a="pos", overwrite_a=True, check_finite=False)

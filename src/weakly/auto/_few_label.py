@@ -318,9 +318,7 @@ def pose(labels, order, shares):
     own_codes = np.argsort(place)[seen]
     given = np.full(n_classes, 1 / n_classes) if shares is None else shares[place]
     columns = np.zeros((n_classes, n_classes))
-    columns[np.arange(n_classes), place] = 2 / np.sqrt(
-        n_classes
-    )  # a sure row has 2 more than in other columns
+    columns[np.arange(n_classes), place] = 2 / np.sqrt(n_classes)  # 2 between the right class and the others
     if n_classes == 2:
         columns = (columns[:, 1:] - columns[:, :1]) / 2
     return Problem(rows, own_codes, given, shares is not None), columns, place

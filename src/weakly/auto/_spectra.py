@@ -201,8 +201,10 @@ def principal_components(rows: Any, n_components: int) -> tuple[np.ndarray, np.n
 def _lanczos_components(rows: Any, mean: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
     centred = LinearOperator(
         rows.shape,
-        matvec=lambda x: rows @ x - mean @ x,
-        rmatvec=lambda x: rows.T @ x - mean * x.sum(),
+        matvec=lambda x: rows @ x.ravel() - mean @ x.ravel(),
+        rmatvec=lambda x: rows.T @ x.ravel() - mean * x.sum(),
+        matmat=lambda x: rows @ x - mean @ x,
+        rmatmat=lambda x: rows.T @ x - np.outer(mean, x.sum(axis=0)),
         dtype=rows.dtype,
     )
     start = np.random.default_rng(0).random(min(rows.shape)).astype(rows.dtype)
