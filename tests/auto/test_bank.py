@@ -104,8 +104,6 @@ def test_common_clusters_count_the_runs_that_agree(bank):
     (candidate,) = [c for c in bank.candidates if c.name == "9 clusters of components"]
     coordinates = candidate.space.coordinates
     clusterings = coordinates.mapping.measure
-    embedding = clusterings.embed(bank.reference.views(np.empty((0, 3))))
-    assert embedding.shape == (0, 3)
     labels = np.column_stack(
         [
             euclidean_distances(bank.reference.searched @ clusterings.embed.directions, centres).argmin(
@@ -149,6 +147,29 @@ def test_sparse_rows_have_the_kernels_of_dense_ones(rows):
             np.testing.assert_allclose(
                 a.space.gram(slice(None)), b.space.gram(slice(None)), atol=1e-6, err_msg=a.name
             )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_kernels_do_not_see_where_rows_lie(dtype):
+    """Rows far from 0 have the kernels of the same rows around it, up to what the type can tell."""
+    rng = np.random.default_rng(0)
+    X = (2 * rng.normal(size=(3, 20))[np.arange(150) % 3] + rng.normal(size=(150, 20))).astype(np.float32)
+    near, far = (build_bank((X + shift).astype(dtype), n_classes=3, random_state=0) for shift in (0, 1000))
+    for a, b in zip(near.candidates, far.candidates, strict=True):
+        K, L = (
+            c.space.gram(slice(None))[np.ix_(np.argsort(bank.order), np.argsort(bank.order))].ravel()
+            for c, bank in ((a, near), (b, far))
+        )
+        assert np.corrcoef(K, L)[0, 1] > (0.8 if "clusters" in a.name else 0.99), a.name
+
+
+def test_clusters_are_named_by_how_many_there_are():
+    bank = build_bank(np.random.default_rng(0).normal(size=(60, 3)), n_classes=26, random_state=0)
+    clusters = [c for c in bank.candidates if "clusters" in c.name]
+    assert len({c.name for c in clusters}) == len(clusters) == 3
+    for candidate in clusters:
+        centres = candidate.space.coordinates.mapping.measure.centres
+        assert {len(part) for part in centres} == {int(candidate.name.split()[0])} == {12}
 
 
 def test_lanczos_finds_what_dense_algebra_finds(monkeypatch, rows):
@@ -214,7 +235,7 @@ def test_one_large_column_among_indicators_is_no_common_scale():
 
 def test_preparation_can_be_told():
     X = PREPARATIONS["standardize"]
-    assert learn_preparation(X, "raw")(X) is X
+    np.testing.assert_allclose(learn_preparation(X, "raw")(X), X - X.mean(axis=0))
     with pytest.raises(ValueError, match="preparation is 'other'"):
         learn_preparation(X, "other")
 

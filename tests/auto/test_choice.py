@@ -178,6 +178,15 @@ def test_fits_with_all_labels_solve_the_ridge_system(bank, model, n_labels):
     np.testing.assert_allclose(system @ found, everything.targets, atol=1e-7)
 
 
+def test_kernels_in_groups_are_scored_as_all_at_once(monkeypatch, bank):
+    posed = problem(bank)
+    whole = choose(bank.candidates, posed)
+    monkeypatch.setenv("WEAKLY_MEMORY_LIMIT", "600KB")
+    parts = choose(bank.candidates, posed)
+    for name in ("scores", "coefficients", "held_out", "penalties"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-12)
+
+
 def test_first_labels_keep_one_of_each_class():
     codes = np.array([0] * 50 + [1] * 50 + [2])
     few = Problem(np.arange(101), codes, np.full(3, 1 / 3), False).first(10)

@@ -197,6 +197,54 @@ def test_warm_start_notices_other_rows(blobs):
     assert "_warm" not in pickle.loads(pickle.dumps(model)).__dict__
 
 
+def test_precomputed_kernels_outlive_fits_with_fewer_classes(monkeypatch):
+    X, y = three_clusters(60)
+    rows = sp.csr_array(np.abs(X))
+    model = FewLabelClassifier(random_state=0).precompute(rows, np.int64(3))
+    kept = model._warm[1]
+    model.fit(rows, np.where((np.arange(60) < 12) & (y < 2), y, -1))
+    assert model._warm[1] is kept
+    monkeypatch.setattr("weakly.auto._few_label.build_bank", None)
+    model.fit(rows.copy(), np.where(np.arange(60) < 12, y, -1))
+
+
+def test_repeated_sparse_entries_are_their_sum():
+    X, y = three_clusters(60)
+    counts = sp.csr_array(np.round(np.abs(X) * 3))
+    twice = np.repeat(np.arange(counts.nnz), 2)
+    halves = sp.csr_array(
+        (counts.data[twice] / 2, counts.indices[twice], 2 * counts.indptr), shape=counts.shape
+    )
+    partial = np.where(np.arange(60) < 12, y, -1)
+    plain, summed = (FewLabelClassifier(random_state=0).fit(rows, partial) for rows in (counts, halves))
+    np.testing.assert_array_equal(summed.label_distributions_, plain.label_distributions_)
+    np.testing.assert_array_equal(plain.predict(halves), plain.predict(counts))
+
+
+def test_sparse_new_rows_after_dense_ones(blobs):
+    X, _, partial = blobs
+    model = FewLabelClassifier(random_state=0).fit(X, partial)
+    np.testing.assert_allclose(model.predict_proba(sp.csr_array(X)), model.label_distributions_, atol=1e-9)
+
+
+def test_a_marker_among_the_categories_is_no_class(blobs):
+    X, _, partial = blobs
+    names = pd.Series(pd.Categorical(np.array(["a", "b", "?"])[partial]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = FewLabelClassifier(unlabeled="?", random_state=0).fit(X, names)
+    assert model.classes_.tolist() == ["a", "b"]
+
+
+def test_rows_that_say_nothing_leave_given_shares():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = FewLabelClassifier(class_prior=[0.8, 0.2], random_state=0).fit(
+            np.ones((20, 3)), [0, 1] * 3 + [-1] * 14
+        )
+    assert (model.transduction_ == 0).all()
+
+
 def test_given_shares_move_the_border(blobs):
     X, _, partial = blobs
     counts = [

@@ -81,6 +81,25 @@ def test_a_method_that_agrees_is_not_weighed(posed):
     assert refit(Oracle(ours.argmax(axis=1)), bank, fits, ours) is None
 
 
+class Recorder(Oracle):
+    """Keeps the shares it is given."""
+
+    def set_params(self, class_prior):
+        self.given_ = [*getattr(self, "given_", []), (class_prior, len(class_prior))]
+
+
+def test_known_shares_reach_the_method_and_do_not_count_twice(posed):
+    bank, fits, truth = posed
+    known = Problem(fits.problem.rows, fits.problem.codes, np.array([0.6, 0.3, 0.1]), True)
+    shared = Fits(bank.candidates, choose(bank.candidates, known), known)
+    ours = average(shared, shared.choice.weights()).scores
+    recorder = Recorder(truth)
+    found = refit(recorder, bank, shared, ours)
+    np.testing.assert_allclose(recorder.given_[0][0], [0.6, 0.3, 0.1])
+    plain = refit(Oracle(truth), bank, fits, ours)
+    np.testing.assert_allclose(found.log_likelihood, plain.log_likelihood)
+
+
 def test_a_fold_that_leaves_one_class_has_no_answer():
     bank = build_bank(np.random.default_rng(0).normal(size=(40, 2)), n_classes=2, random_state=0)
     problem = Problem(np.arange(2), np.array([0, 1]), np.full(2, 0.5), False)

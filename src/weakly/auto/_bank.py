@@ -31,6 +31,7 @@ from weakly._row_keys import row_keys
 from weakly.auto._prepare import Preparation, learn_preparation
 from weakly.auto._spectra import (
     DistanceKernel,
+    cluster_counts,
     find_clusterings,
     graph_spectrum,
     principal_components,
@@ -198,8 +199,9 @@ def build_bank(
     with progress.stage("preparation"):
         keys = row_keys(X, seed)
         order = np.argsort(keys, kind="stable")
-        prepared = learn_preparation(X[order], preparation)
-        rows = prepared(X[order])
+        rows = X[order]
+        prepared = learn_preparation(rows, preparation)
+        rows = prepared(rows)
         if X.shape[0] > MANY_ROWS:
             rows = rows.astype(np.float32, copy=False)
     with progress.stage("principal components"):
@@ -294,7 +296,7 @@ class _Builder:
             }
             for name, weights in filters.items():
                 yield _candidate(f"{name}, {k} neighbours", "graph", coordinates, weights)
-            for n_clusters in (n_classes * times for times in CLUSTERS_PER_CLASS):
+            for n_clusters in self._cluster_counts(n_classes):
                 embed = FirstDirections(measure, whole(spectrum, n_clusters))
                 name = f"{n_clusters} clusters of eigenvectors, {k} neighbours"
                 yield self._common_clusters(name, "graph", embed, embed.of(vectors), n_clusters)
@@ -310,9 +312,12 @@ class _Builder:
             yield _candidate(name, "pca", coordinates, weights)
         embed = Projection(self.directions[:, :CLUSTERED_COMPONENTS])
         embedding = embed.of(self.rows)
-        for n_clusters in (n_classes * times for times in CLUSTERS_PER_CLASS):
+        for n_clusters in self._cluster_counts(n_classes):
             name = f"{n_clusters} clusters of components"
             yield self._common_clusters(name, "pca", embed, embedding, n_clusters)
+
+    def _cluster_counts(self, n_classes: int) -> list[int]:
+        return cluster_counts(self.rows.shape[0], [n_classes * times for times in CLUSTERS_PER_CLASS])
 
     def _common_clusters(
         self,

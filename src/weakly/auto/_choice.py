@@ -15,12 +15,15 @@ Where the labels are more likely under the supervised family than under the othe
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
 from scipy.special import gammaln, log_softmax, logsumexp, ndtr, softmax
+from sklearn.utils import gen_batches
 
+from weakly._memory import dense_bytes, memory_limit
 from weakly.auto._bank import Candidate
 from weakly.solvers import RidgePath, solve_ridge_path
 
@@ -30,6 +33,7 @@ SUCCESS_SCALES = (0.25, 0.5, 1.0, 2.0)  # of held-out scores in units of their s
 NOISE = 0.25  # variance of a target beside the model's, rule A
 FLOOR = 0.01  # share of a probability that no model decides
 SUPERVISED_ODDS = 5.0
+_LEAST_SPREAD = 1e-6  # of held-out scores, whose targets are about 1
 KEPT = 1e-4  # weight below which a kernel is left out
 
 
@@ -139,7 +143,7 @@ def by_model(path: RidgePath, problem: Problem) -> Rule:
 def success_probabilities(held_out: np.ndarray, problem: Problem) -> np.ndarray:
     """Probabilities of the labels from held-out scores in units of their spread."""
     spread = np.sqrt((held_out**2).sum(axis=-1).mean(axis=-1))
-    scaled = (held_out + problem.level) / np.maximum(spread, np.finfo(float).tiny)[..., None, None]
+    scaled = (held_out + problem.level) / np.maximum(spread, _LEAST_SPREAD)[..., None, None]
     return _mean_probabilities(scaled, problem.codes, SUCCESS_SCALES)
 
 
@@ -211,42 +215,48 @@ def choose(candidates: list[Candidate], problem: Problem) -> Choice:
     """Score every kernel by the labels."""
     gram = _stacked_grams(candidates, problem.rows)
     constants = (0.0,) if problem.is_known else (0.0, 1.0)
-    paths = solve_ridge_path(
-        gram, problem.targets, PENALTIES, constants=constants, n_free=problem.n_classes - 1
+    groups = [_score(gram[group], problem, constants) for group in _groups(len(gram), problem)]
+    # Rule by rule all kernels under the first hypothesis, then all under the second.
+    scores, coefficients, held_out, penalties = (
+        np.concatenate(parts, axis=2).reshape(len(RULES), -1, *parts[0].shape[3:])
+        for parts in zip(*groups, strict=True)
     )
     families = np.array([candidate.family for candidate in candidates])
     sizes = {family: np.sum(families == family) for family in set(families)}
     kernel_priors = np.array([-np.log(sizes[family]) for family in families])
     kernel_priors += np.log(SUPERVISED_ODDS) * (families == "sup")
-    rules = [[rule(path, problem) for path in paths] for rule in RULES]
-
-    def averaged(name: str) -> np.ndarray:
-        return np.stack(
-            [
-                np.concatenate(
-                    [
-                        np.einsum("mp,mpic->mic", part.penalty_weights, getattr(path, name))
-                        for part, path in zip(parts, paths, strict=True)
-                    ]
-                )
-                for parts in rules
-            ]
-        )
-
     return Choice(
         problem=problem,
         families=np.tile(families, len(constants)),
         constants=np.repeat(constants, len(candidates)),
-        scores=np.stack([np.concatenate([part.scores for part in parts]) for parts in rules]),
+        scores=scores,
         log_priors=np.concatenate([kernel_priors + prior for prior in problem.log_priors()]),
-        coefficients=averaged("coefficients"),
-        held_out=averaged("held_out"),
-        penalties=np.stack(
-            [
-                PENALTIES[np.concatenate([part.penalty_weights.argmax(axis=1) for part in parts])]
-                for parts in rules
-            ]
-        ),
+        coefficients=coefficients,
+        held_out=held_out,
+        penalties=penalties,
+    )
+
+
+def _groups(n_kernels: int, problem: Problem) -> Iterator[slice]:
+    """Kernels so many at a time that the paths of all penalties fit a part of the memory limit."""
+    per_kernel = dense_bytes(len(PENALTIES), len(problem.rows), problem.n_classes, copies=16)
+    return gen_batches(n_kernels, max(1, int(memory_limit() / 4 / per_kernel)))
+
+
+def _score(gram: np.ndarray, problem: Problem, constants: tuple[float, ...]) -> tuple[np.ndarray, ...]:
+    """Scores, coefficients, held-out scores and best penalties of some kernels, by rule and hypothesis."""
+    n_free = problem.n_classes - 1
+    paths = solve_ridge_path(gram, problem.targets, PENALTIES, constants=constants, n_free=n_free)
+    rules = [[rule(path, problem) for path in paths] for rule in RULES]
+
+    def each(part: Callable[[Rule, RidgePath], np.ndarray]) -> np.ndarray:
+        return np.array([[part(rule, path) for rule, path in zip(row, paths, strict=True)] for row in rules])
+
+    return (
+        each(lambda rule, path: rule.scores),
+        each(lambda rule, path: np.einsum("mp,mpic->mic", rule.penalty_weights, path.coefficients)),
+        each(lambda rule, path: np.einsum("mp,mpic->mic", rule.penalty_weights, path.held_out)),
+        each(lambda rule, path: PENALTIES[rule.penalty_weights.argmax(axis=1)]),
     )
 
 

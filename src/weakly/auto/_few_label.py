@@ -118,8 +118,10 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
 
     Notes
     -----
-    Neither the order of rows nor the names of classes change the result. Nothing n x n is formed beyond
-    3000 rows; then neighbours and eigenvectors are approximate.
+    Neither the order of rows nor the names of classes change the result. Kernels are exact up to 1000 rows
+    (2000 with full effort) and then taken with so many landmarks; eigenvectors of the graph are exact up to
+    3000 rows, beyond which nothing n x n is formed; neighbours are exact up to 10,000. Of more than 500
+    labels that many choose, and up to 10,000 are fitted to.
 
     Examples
     --------
@@ -184,7 +186,8 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         n_classes : int
-            Number of classes that labels will have.
+            Number of classes that the labels of a fit will show; a fit that shows another number builds
+            kernels of its own, and these stay.
 
         Returns
         -------
@@ -226,23 +229,24 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
         return self
 
     def _check_rows(self, X):
-        X = validate_data(self, X, ensure_min_samples=2, order="C", **_ROWS)
-        return X.sorted_indices() if sp.issparse(X) and not X.has_sorted_indices else X
+        return _canonical(validate_data(self, X, ensure_min_samples=2, order="C", **_ROWS))
 
     def _bank(self, X, n_classes, keep):
         """The kernels of rows, those of the last call where it was about the same."""
         settings = {name: value for name, value in self.get_params().items() if name in _BANK_PARAMS}
         warm = getattr(self, "_warm", None)
-        key = joblib.hash([X, n_classes, settings]) if keep or warm is not None else None
+        contents = (X.shape, X.data, X.indices, X.indptr) if sp.issparse(X) else X
+        key = joblib.hash([contents, int(n_classes), settings]) if keep or warm is not None else None
         if warm is not None and warm[0] == key:
             return warm[1]
         bank = build_bank(X, n_classes, verbose=self.verbose, **settings)
-        self._warm = (key, bank) if keep else None
+        if keep:
+            self._warm = (key, bank)
         return bank
 
     def _shares(self, labels, y):
         """Shares of the classes where given, with a warning about classes that no label has."""
-        unseen = _unused_categories(y, labels.classes)
+        unseen = [name for name in _unused_categories(y, labels.classes) if name != self.unlabeled]
         shares = self.class_prior
         if isinstance(shares, Mapping):
             unseen += [name for name in shares if name not in labels.classes]
@@ -295,14 +299,22 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
             for candidate, score, weight in zip(candidates, scores, weights, strict=True)
         ]
         if refit is not None:
-            lines.append(("total variation, 5 neighbours", "tv", refit.log_likelihood, refit_weight))
+            lines.append(("total variation", "tv", refit.log_likelihood, refit_weight))
         table = np.array(lines, dtype=_TABLE)
         return table[np.argsort(-table["weight"], kind="stable")].view(np.recarray)
 
     def _decisions(self, X):
         check_is_fitted(self, "_function")
-        X = validate_data(self, X, reset=False, **_ROWS)
+        X = _canonical(validate_data(self, X, reset=False, **_ROWS))
         return self._function(X).astype(X.dtype, copy=False)
+
+
+def _canonical(X):
+    """Sparse rows without repeated entries, sorted; dense rows as they are."""
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def pose(labels, order, shares):

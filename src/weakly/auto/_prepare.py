@@ -27,7 +27,8 @@ class Preparation:
     reason : str
         Why, in words.
     transformer : transformer or None
-        Fitted; ``None`` leaves rows as they are.
+        Fitted; ``None`` leaves rows as they are. Dense rows are centred in any case but "normalize" and
+        "tf-idf".
     """
 
     kind: str
@@ -75,7 +76,8 @@ def learn_preparation(X: Any, kind: str = "auto") -> Preparation:
         "standardize": StandardScaler(with_mean=not sp.issparse(X)),
         "normalize": Normalizer(),
         "tf-idf": TfidfTransformer(sublinear_tf=True),
-        "raw": None,
+        # Far from 0, single precision would see nothing but the offset.
+        "raw": None if sp.issparse(X) else StandardScaler(with_std=False),
     }[kind]
     return Preparation(kind, reason, None if transformer is None else transformer.fit(X))
 

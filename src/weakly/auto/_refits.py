@@ -81,7 +81,9 @@ def refit(method: Any, bank: KernelBank, fits: Fits, ours: np.ndarray) -> Refit 
         shown = replace(problem, rows=problem.rows[~hidden], codes=problem.codes[~hidden])
         if len(set(shown.codes)) > 1:  # a single class is no problem, and its absence of an answer scores 0
             held_out[hidden] = _scores(method, bank.rows, shown)[problem.rows[hidden]]
-    likelihood = float(np.log(success_probabilities(held_out, problem)).sum())
+    # Its scores have the level of the classes already, which those of kernels get from the shares.
+    equal = replace(problem, shares=np.full(problem.n_classes, 1 / problem.n_classes))
+    likelihood = float(np.log(success_probabilities(held_out, equal)).sum())
     odds = likelihood - logsumexp(fits.choice.scores[1] + fits.choice.log_priors)
     return Refit(_average_of(bank, scores, held_out), likelihood, float(expit(odds)))
 
@@ -90,6 +92,9 @@ def _scores(method: Any, rows: Any, problem: Problem) -> np.ndarray:
     """Log probabilities of all rows, of mean 0; a class without a label is the least likely everywhere."""
     y = np.full(rows.shape[0], -1)
     y[problem.rows] = problem.codes
+    if problem.is_known:
+        shares = problem.shares[np.unique(problem.codes)]
+        method.set_params(class_prior=shares / shares.sum())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rows that no label reaches, and of fits cut short
         method.fit(rows, y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ _DENSE_ROWS = 3000  # to which eigenvectors of a graph come from a dense matrix
 _ROWS_PER_CLUSTER = 5  # at least, on average
 _KMEANS_ROWS = 3000  # that centres are fitted to
 _KMEANS_SWEEPS = 100
-_GRAIN = 1e-6  # of squared distances, relative to the mean square of rows
+_GRAIN = 1e-6  # of squared distances, relative to the variance of rows
 _EIGEN_TOL = 1e-3
 _EQUAL_EIGENVALUES = 1e-6
 _GRAM_SIDE = 2000  # columns, or rows, to which principal components come from a dense matrix
@@ -135,13 +135,18 @@ class Clusterings:
         return sp.csr_array((entries, (columns + starts[:-1]).ravel(), pointers), shape=(n_rows, starts[-1]))
 
 
+def cluster_counts(n_rows: int, wanted: Iterable[int]) -> list[int]:
+    """Numbers of clusters, each once, and none of more clusters than rows can fill."""
+    most = max(2, min(n_rows, _KMEANS_ROWS) // _ROWS_PER_CLUSTER)
+    return sorted({min(number, most) for number in wanted})
+
+
 def find_clusterings(
     embedding: np.ndarray, n_clusters: int, n_runs: int, seed: int, embed: Callable[[Views], np.ndarray]
 ) -> Clusterings:
     """Run k-means from several starts, on the first rows where there are many."""
     sample = embedding[:_KMEANS_ROWS]
-    n_clusters = max(2, min(n_clusters, len(sample) // _ROWS_PER_CLUSTER))
-    grain = _GRAIN * float(np.mean(row_norms(sample, squared=True)) or 1.0)
+    grain = _GRAIN * (float(sample.var(axis=0, dtype=np.float64).sum()) or 1.0)
     centres = [_k_means(sample, n_clusters, seed + run, grain) for run in range(n_runs)]
     return Clusterings(embed, centres, grain)
 

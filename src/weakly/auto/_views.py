@@ -42,7 +42,9 @@ class Reference:
     n_neighbors: int
 
     def views(self, X: Any) -> Views:
-        """Measure new rows."""
+        """Measure new rows, dense or sparse."""
+        if sp.issparse(X) and not sp.issparse(self.landmarks):
+            X = X.toarray()
         return Views(self.prepare(X).astype(self.landmarks.dtype, copy=False), self)
 
     @cached_property
