@@ -30,6 +30,7 @@ ALLOWED = {
     "regularizers": {"graphs"},
     **{name: {"_compat"} for name in BASE},
     "_cell_kernels": {"_random_kernels"},
+    "_row_keys": {"_random_kernels"},
     "_neighbors": {"_cell_kernels", "_compat"},
     "graphs": {"_neighbors"},
     "_estimator": ROLES | {"_calibration", "_compat", "_memory"},

@@ -7,14 +7,18 @@ _UNIT = 2.0**-53
 
 
 @numba.njit(cache=True, inline="always")
+def mix(z):
+    """Scramble the bits of a number, as SplitMix64 does."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@numba.njit(cache=True, inline="always")
 def uniform(state):
     """A number in [0, 1), by SplitMix64."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return (z >> np.uint64(11)) * _UNIT
+    return (mix(state[0]) >> np.uint64(11)) * _UNIT
 
 
 @numba.njit(cache=True, inline="always")

@@ -8,12 +8,7 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-
-@numba.njit(cache=True, inline="always")
-def _mix(z):
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+from weakly._random_kernels import mix
 
 
 @numba.njit(cache=True, parallel=True)
@@ -24,7 +19,7 @@ def _dense_keys(bits, sign, salts):
         for j in range(bits.shape[1]):
             entry = np.uint64(bits[i, j])
             if entry != 0 and entry != sign:  # zeros of either sign count for nothing
-                key += _mix(entry + salts[j])
+                key += mix(entry + salts[j])
         keys[i] = key
     return keys
 
@@ -37,7 +32,7 @@ def _sparse_keys(bits, columns, pointers, sign, salts):
         for e in range(pointers[i], pointers[i + 1]):
             entry = np.uint64(bits[e])
             if entry != 0 and entry != sign:
-                key += _mix(entry + salts[columns[e]])
+                key += mix(entry + salts[columns[e]])
         keys[i] = key
     return keys
 

@@ -28,7 +28,7 @@ from weakly._memory import dense_bytes, memory_limit
 from weakly._neighbors import find_neighbors
 from weakly._progress import Progress
 from weakly._row_keys import row_keys
-from weakly.auto._prepare import Preparation, learn_preparation
+from weakly.auto._prepare import Preparation, canonical, learn_preparation
 from weakly.auto._spectra import (
     DistanceKernel,
     cluster_counts,
@@ -194,6 +194,7 @@ def build_bank(
         raise ValueError(
             f"effort is {effort!r} and n_classes {n_classes}: use 'fast' or 'full', and at least 2 classes."
         )
+    X = canonical(X)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     progress = Progress("bank", verbose)
     with progress.stage("preparation"):
@@ -272,12 +273,12 @@ class _Builder:
         self.graphs = self.graphs or {n_neighbors: join_neighbors(searched, found)}
 
     def deformed(self) -> Iterator[Candidate]:
-        values, whitening = self.ambient.values, self.ambient.rotation
+        values = self.ambient.values
         for k, power in DEFORMATIONS:
             if k not in self.graphs:
                 continue
             laplacian = self.graphs[k].laplacian("symmetric").astype(values.dtype)
-            spectrum, rotation = smoothness_spectrum(values, whitening, laplacian, power)
+            spectrum, rotation = smoothness_spectrum(self.ambient, laplacian, power)
             coordinates = self._coordinates(values, self.ambient.mapping.measure, rotation)
             for penalty in GRAPH_PENALTIES:
                 name = f"rbf with {penalty:g} L{'^2' if power == 2 else ''}, {k} neighbours"

@@ -11,10 +11,8 @@ from sklearn.utils import gen_batches
 
 from weakly.auto._bank import Candidate
 from weakly.auto._choice import Choice, Problem
-from weakly.auto._views import Reference
+from weakly.auto._views import BLOCK, Reference
 from weakly.spaces import Coordinates, FilteredSpace
-
-BLOCK_ROWS = 4096  # new rows scored at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +77,7 @@ class BlendFunction:
     def __call__(self, X: Any) -> np.ndarray:
         """Score rows, a block at a time."""
         out = np.tile(self.offset, (X.shape[0], 1))
-        for block in gen_batches(X.shape[0], BLOCK_ROWS):
+        for block in gen_batches(X.shape[0], BLOCK):
             views = self.reference.views(X[block])
             for measure, theta, shift in self.weights:
                 out[block] += measure(views) @ theta + shift

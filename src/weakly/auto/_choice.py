@@ -98,13 +98,13 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """What one rule says about every kernel under every hypothesis; the kernels of the first come first.
+    """What one rule says about kernels under one hypothesis.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_models,)
+    scores : ndarray of shape (n_kernels,)
         Sum of the log probabilities of the labels.
-    penalty_weights : ndarray of shape (n_models, n_penalties)
+    penalty_weights : ndarray of shape (n_kernels, n_penalties)
         Weights of the penalties, of sum 1.
     """
 

@@ -20,7 +20,7 @@ from weakly._progress import Progress
 from weakly.auto._bank import build_bank
 from weakly.auto._blend import Fits, average
 from weakly.auto._choice import Problem, choose
-from weakly.auto._prepare import PREPARATIONS
+from weakly.auto._prepare import PREPARATIONS, canonical
 from weakly.auto._refits import refit_total_variation
 
 MOST_SCORED = 500  # labels that choose; more only cost time
@@ -229,7 +229,7 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
         return self
 
     def _check_rows(self, X):
-        return _canonical(validate_data(self, X, ensure_min_samples=2, order="C", **_ROWS))
+        return canonical(validate_data(self, X, ensure_min_samples=2, order="C", **_ROWS))
 
     def _bank(self, X, n_classes, keep):
         """The kernels of rows, those of the last call where it was about the same."""
@@ -305,16 +305,8 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
 
     def _decisions(self, X):
         check_is_fitted(self, "_function")
-        X = _canonical(validate_data(self, X, reset=False, **_ROWS))
+        X = canonical(validate_data(self, X, reset=False, **_ROWS))
         return self._function(X).astype(X.dtype, copy=False)
-
-
-def _canonical(X):
-    """Sparse rows without repeated entries, sorted; dense rows as they are."""
-    if sp.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
 
 
 def pose(labels, order, shares):

@@ -16,6 +16,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from weakly.auto._views import BLOCK, Views
 from weakly.graphs import Graph
+from weakly.spaces import Coordinates
 
 _DENSE_ROWS = 3000  # to which eigenvectors of a graph come from a dense matrix
 _ROWS_PER_CLUSTER = 5  # at least, on average
@@ -59,22 +60,21 @@ def whitening_of(gram: np.ndarray) -> np.ndarray:
 
 
 def smoothness_spectrum(
-    values: np.ndarray, whitening: np.ndarray, laplacian: sp.csr_array, power: int
+    ambient: Coordinates, laplacian: sp.csr_array, power: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues ``S`` and rotation ``whitening V``: ``R' L^p R = V S V'`` with ``R = values whitening``.
+    """Eigenvalues ``S`` and rotation ``W V`` with ``R' L^p R = V S V'``.
 
-    ``R`` is first scaled so that the kernel ``R R'`` has a mean of 1 on its diagonal; then
-    ``(K^-1 + g L^p)^-1`` is ``R V (1 + g S)^-1 V' R'`` for every ``g``.
+    ``R = C W`` are the values and the rotation of the ambient kernel, scaled so that ``R R'`` has a mean of 1
+    on its diagonal. Then ``(K^-1 + g L^p)^-1`` is ``R V (1 + g S)^-1 V' R'`` for every ``g``.
     """
-    n_values = values.shape[1]
-    smoothness, spread = np.zeros((n_values, n_values)), np.zeros((n_values, n_values))
+    values, whitening = ambient.values, ambient.rotation
+    smoothness = np.zeros((values.shape[1], values.shape[1]))
     smoothed = laplacian @ values if power == 2 else None
     for block in gen_batches(len(values), BLOCK):
         left = values[block] if smoothed is None else smoothed[block]
         right = laplacian[block] @ values if smoothed is None else smoothed[block]
         smoothness += left.T @ right
-        spread += values[block].T @ values[block]
-    scale = np.einsum("ij,ij->", whitening, spread @ whitening) / len(values)
+    scale = ambient.mean_squares.sum() + ((ambient.mean @ whitening) ** 2).sum()  # of the uncentred kernel
     spectrum, vectors = sla.eigh(whitening.T @ smoothness @ whitening / scale, check_finite=False)
     return np.maximum(spectrum, 0), whitening @ vectors
 
@@ -163,8 +163,8 @@ def _k_means(rows: np.ndarray, n_clusters: int, seed: int, grain: float) -> np.n
         before, labels = labels, _nearest(rows, centres, grain)
         if np.array_equal(before, labels):
             break
-        members = sp.csr_array((np.ones(len(rows), rows.dtype), labels, np.arange(len(rows) + 1)))
-        members.resize(len(rows), n_clusters)
+        entries = (np.ones(len(rows), rows.dtype), labels, np.arange(len(rows) + 1))
+        members = sp.csr_array(entries, shape=(len(rows), n_clusters))
         sizes = np.bincount(labels, minlength=n_clusters)[:, None]
         centres = np.where(sizes > 0, (members.T @ rows) / np.maximum(sizes, 1), centres).astype(rows.dtype)
     return centres

@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 
-BLOCK = 4096
+BLOCK = 4096  # rows measured at a time
 
 
 @dataclass(frozen=True, eq=False)
