@@ -30,6 +30,14 @@ def test_probable_labels_find_the_gap_that_two_bad_labels_hide(tmp_path):
     assert wrong["SVM"] > 25.0
 
 
+def test_no_optimizer_is_below_the_global_minimum(tmp_path):
+    (path,) = [path for path in EXAMPLES if path.stem == "plot_transductive"]
+    lines = run_example(path, tmp_path / "picture.png").stdout.splitlines()
+    objectives = {name: float(text.split()[1]) for name, text in (line.split(": ") for line in lines)}
+    assert objectives["branch_and_bound"] == min(objectives.values())
+    assert objectives["branch_and_bound"] < 0.5 * objectives["switching"]
+
+
 def test_a_prior_from_neighbours_beats_labels_alone(tmp_path):
     (path,) = [path for path in EXAMPLES if path.stem == "plot_boosting_priors"]
     lines = run_example(path, tmp_path / "picture.png").stdout.splitlines()

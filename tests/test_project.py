@@ -134,8 +134,8 @@ def test_docstrings_follow_numpydoc(name):
 
 # Records that are shown by the function that makes them.
 SHOWN_ELSEWHERE = {
-    "Callback", "Candidate", "Cell", "Comparison", "Evidence", "LabelDraw", "NormalEquations", "Outcome",
-    "Paper", "Preparation", "Restriction", "RidgePath", "Store", "Summary", "Table",
+    "Callback", "Candidate", "Cell", "Comparison", "Evidence", "Ground", "LabelDraw", "NormalEquations",
+    "Outcome", "Paper", "Preparation", "Restriction", "RidgePath", "RowFit", "Store", "Summary", "Table",
 }  # fmt: skip
 
 

@@ -24,6 +24,8 @@ _HOME = {
     "SERBoostClassifier": "boosting",
     "TotalVariationRLSClassifier": "manifold",
     "TotalVariationSVC": "manifold",
+    "TransductiveLinearSVC": "svm",
+    "TransductiveSVC": "svm",
     "WellClustering": "cluster",
     "WellMultiInstanceSVC": "multi_instance",
     "WellSVC": "svm",

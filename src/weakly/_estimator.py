@@ -7,6 +7,7 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import gammaln, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -217,6 +218,28 @@ def shares_of(balance, labels):
     return check_shares(
         balance, labels.n_classes, "balance must be 'labeled', None, the share of the second of two"
     )
+
+
+def smoothed_shares(counts):
+    """Shares to expect of classes with these numbers of labels.
+
+    If shares are Dirichlet with a concentration, these are their means, averaged over concentrations by
+    the likelihood of the counts. Few counts that differ a little are taken for equal classes, many that
+    differ much at their word: half the distance of raw shares to the truth with 50 labels of 10 classes.
+    """
+    concentrations = 2.0 ** np.arange(-1, 7)[:, None]  # from nearly free to nearly equal shares
+    totals = len(counts) * concentrations
+    evidence = gammaln(totals) - gammaln(counts.sum() + totals)
+    evidence += (gammaln(counts + concentrations) - gammaln(concentrations)).sum(axis=1, keepdims=True)
+    return softmax(evidence[:, 0]) @ ((counts + concentrations) / (counts.sum() + totals))
+
+
+def unlabeled_cost(C, C_unlabeled, labels):
+    """Cost of an unlabelled row; "auto" falls with their number, so that they do not overrule the labels."""
+    if not isinstance(C_unlabeled, str):
+        return float(C_unlabeled)
+    n_labeled, n_unlabeled = len(labels.labeled), len(labels.codes) - len(labels.labeled)
+    return C * min(1.0, np.sqrt(n_labeled / max(n_unlabeled, 1)) / 2)
 
 
 def check_shares(given, n_classes, otherwise):

@@ -3,7 +3,13 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from weakly import ProbabilisticLabelSVC, WellSVC, WestonWatkinsSVC
+from weakly import (
+    ProbabilisticLabelSVC,
+    TransductiveLinearSVC,
+    TransductiveSVC,
+    WellSVC,
+    WestonWatkinsSVC,
+)
 
 KEEPS_ROWS = (
     "a row of weight 0 loses its label but stays among the unlabelled, unlike a row that is taken out"
@@ -20,6 +26,15 @@ SETTINGS = [
     ProbabilisticLabelSVC(n_neighbors=3),
     ProbabilisticLabelSVC(n_neighbors=3, unlabeled=None),
     ProbabilisticLabelSVC(n_neighbors=3, kernel="linear", balance=None, harden=False, alpha_labeled=0.1),
+    TransductiveSVC(),
+    TransductiveSVC(unlabeled=None),
+    TransductiveSVC(optimizer="switching", kernel="linear"),
+    TransductiveSVC(optimizer="cccp", approximation="nystroem", n_components=20, random_state=0),
+    TransductiveSVC(optimizer="gradient", gamma="scale"),
+    TransductiveSVC(optimizer="newton"),
+    TransductiveSVC(optimizer="continuation"),
+    TransductiveLinearSVC(),
+    TransductiveLinearSVC(unlabeled=None, optimizer="multi_switch"),
     WestonWatkinsSVC(gamma=0.1, tol=1e-13, max_iter=20000),
     WestonWatkinsSVC(kernel="linear", tol=1e-13, max_iter=20000),
 ]

@@ -1,6 +1,7 @@
 """Solvers: pure functions from arrays and spaces to a :class:`SolverResult`."""
 
 from weakly.solvers._box_dual import solve_box_dual
+from weakly.solvers._branch_and_bound import solve_branch_and_bound
 from weakly.solvers._cheeger import solve_cheeger
 from weakly.solvers._conjugate import solve_conjugate
 from weakly.solvers._cutting_plane import solve_cutting_plane
@@ -15,35 +16,48 @@ from weakly.solvers._label_walk import solve_label_walk
 from weakly.solvers._label_weights import WeightedLabels, weigh_labels
 from weakly.solvers._linear_machine import LinearMachine
 from weakly.solvers._poisson import solve_poisson
+from weakly.solvers._quotas import QuotaAssignment, assign_quotas
 from weakly.solvers._resplit import SweepCut, diffuse_codes, resplit_pairs, sweep_cut
 from weakly.solvers._restricted import solve_restricted
 from weakly.solvers._result import SolverResult
 from weakly.solvers._ridge_path import RidgePath, solve_ridge_path
+from weakly.solvers._row_losses import TwoSided
+from weakly.solvers._row_newton import RowFit, fit_rows
 from weakly.solvers._simplex import project_simplex
 from weakly.solvers._simplex_admm import solve_simplex
 from weakly.solvers._total_variation import solve_total_variation
+from weakly.solvers._transduction import Ground, Transduction
+from weakly.solvers._transduction_search import solve_transduction
 from weakly.solvers._tv_prox import Edges, prox_total_variation, prox_total_variation_reference
 from weakly.solvers._weston_watkins import solve_weston_watkins
 
 __all__ = [
     "Edges",
+    "Ground",
     "KernelMachine",
     "KeyInstances",
     "LabelMachine",
     "LabelSet",
     "LinearMachine",
+    "QuotaAssignment",
     "RidgePath",
+    "RowFit",
     "SignSet",
     "SolverResult",
     "SweepCut",
+    "Transduction",
+    "TwoSided",
     "WeightedLabels",
+    "assign_quotas",
     "diffuse_codes",
+    "fit_rows",
     "project_simplex",
     "prox_hinge",
     "prox_total_variation",
     "prox_total_variation_reference",
     "resplit_pairs",
     "solve_box_dual",
+    "solve_branch_and_bound",
     "solve_cheeger",
     "solve_conjugate",
     "solve_cutting_plane",
@@ -58,6 +72,7 @@ __all__ = [
     "solve_ridge_path",
     "solve_simplex",
     "solve_total_variation",
+    "solve_transduction",
     "solve_weston_watkins",
     "supervised_scores",
     "sweep_cut",

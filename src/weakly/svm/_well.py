@@ -7,7 +7,7 @@ import numpy as np
 
 from weakly._calibration import prior_temperature, probabilities
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly._estimator import ScoredClassifier, class_codes, shares_of
+from weakly._estimator import ScoredClassifier, class_codes, shares_of, unlabeled_cost
 from weakly._labels import encode_labels
 from weakly._mixture import LabelMixture, alone, nearest_labeling
 from weakly._progress import Progress
@@ -213,7 +213,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
         progress = Progress(type(self).__name__, self.verbose)
         with progress.stage("space"):
             space = self._space(X)
-        self.C_unlabeled_ = self._cost_of_unlabeled(labels)
+        self.C_unlabeled_ = unlabeled_cost(self.C, self.C_unlabeled, labels)
         costs = np.full(X.shape[0], self.C_unlabeled_)
         costs[labels.labeled] = self.C * weights[labels.labeled]
         self.classes_ = labels.classes
@@ -226,12 +226,6 @@ class WellSVC(ScoredClassifier, LabelMixture):
             ]
         self._publish(space, machine, columns, X.dtype)
         return self
-
-    def _cost_of_unlabeled(self, labels):
-        if not isinstance(self.C_unlabeled, str):
-            return float(self.C_unlabeled)
-        n_labeled, n_unlabeled = len(labels.labeled), len(labels.codes) - len(labels.labeled)
-        return self.C * min(1.0, np.sqrt(n_labeled / max(n_unlabeled, 1)) / 2)
 
     def _counts(self, labels):
         """Fewest and most positive rows among the unlabelled, of each problem."""

@@ -1,0 +1,292 @@
+"""Newton's method for ``||f||^2 / 2 + loss(f + b)``, where the loss is a sum over rows.
+
+A step minimises the parabola with the slope and the curvature of the loss, over functions and, where it is
+free, the offset. Three ways to do that share everything else: the rows with curvature alone, in an exact
+kernel; the normal equations, in dense features; and conjugate gradients over sparse rows, which is the
+finite Newton method of [sindhwani2006]_.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.linalg as sla
+import scipy.sparse as sp
+
+from weakly.solvers._row_kernels import curved_product, row_arrays, row_products, row_sum
+from weakly.solvers._row_losses import CurvedLoss
+from weakly.spaces import FeatureSpace, KernelSpace
+
+_FLAT = 1e-10  # curvature, relative to the largest, that counts as none
+_MOST_HALVINGS = 40
+_FORCING = 0.1  # share of the gradient that conjugate gradients may leave
+_MOST_PRODUCTS = 1000  # of conjugate gradients in a step
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class RowFit:
+    """A function with an offset, and what it costs.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (n_params,)
+        Parameters of the function.
+    offset : float
+        Added to its values.
+    scores : ndarray of shape (n_rows,)
+        Values and offset.
+    objective : float
+        Half the squared norm and the loss.
+    criterion : float
+        Norm of the gradient relative to that of the function.
+    n_iter : int
+        Newton steps.
+    converged : bool
+        Whether the criterion met the tolerance, or nothing but rounding is left to gain.
+    """
+
+    theta: np.ndarray
+    offset: float
+    scores: np.ndarray
+    objective: float
+    criterion: float
+    n_iter: int
+    converged: bool
+
+
+def fit_rows(
+    space: KernelSpace | FeatureSpace,
+    loss: CurvedLoss,
+    *,
+    start: RowFit | None = None,
+    offset: float | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+) -> RowFit:
+    """Minimise ``||f||^2 / 2 + loss(f + b)`` over ``f`` and ``b``, or over ``f`` for a given ``b``.
+
+    Parameters
+    ----------
+    space : KernelSpace or FeatureSpace
+        Functions over the rows.
+    loss : CurvedLoss
+        The loss; where it is not convex, steps do without its negative curvature and end in a local minimum.
+    start : RowFit, optional
+        Where to begin; at 0 by default.
+    offset : float, optional
+        The offset ``b``, which is free by default.
+    tol : float, default=1e-6
+        Largest norm of the gradient, relative to that of the function or to 1.
+    max_iter : int, default=200
+        Most steps.
+
+    Returns
+    -------
+    RowFit
+        The function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.solvers import TwoSided, fit_rows
+    >>> from weakly.spaces import FeatureSpace
+    >>> separable = TwoSided(np.array([1e6, 0.0]), np.array([0.0, 1e6]))
+    >>> fit = fit_rows(FeatureSpace(np.array([[3.0], [1.0]])), separable)
+    >>> round(fit.theta[0], 3), round(fit.offset, 3)
+    (1.0, -2.0)
+    """
+    steps = _steps_of(space)
+    if start is None:
+        start = RowFit(np.zeros(space.n_params), 0.0, np.zeros(space.n_rows), np.inf, np.inf, 0, False)
+    first = start.offset if offset is None else offset
+    point = _assess(steps, loss, start.theta, start.scores - start.offset, first)
+    converged = False
+    for step in range(max_iter + 1):
+        gradient = steps.gradient(point)
+        pull = abs(float(point.slope.sum())) if offset is None else 0.0
+        size = np.sqrt(steps.penalty(point.theta, point.values))
+        criterion = float((steps.norm(gradient) + pull) / max(size, 1.0))
+        converged = converged or criterion <= tol
+        if converged or step == max_iter:
+            break
+        target = steps.minimize(point, gradient, offset is None)
+        previous, point = point, _search_line(steps, loss, point, *target)
+        converged = previous.objective - point.objective <= _ROUNDING * abs(previous.objective)
+    return RowFit(point.theta, point.offset, point.scores, point.objective, criterion, step, converged)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """An iterate, and what is known of the objective there."""
+
+    theta: np.ndarray
+    values: np.ndarray  # without the offset
+    offset: float
+    slope: np.ndarray
+    curvature: np.ndarray  # at least 0
+    objective: float
+
+    @property
+    def scores(self) -> np.ndarray:
+        return self.values + self.offset
+
+
+class _Steps(Protocol):
+    """What a kind of space contributes; ``minimize`` returns the minimiser of the parabola at a point."""
+
+    def values(self, theta: np.ndarray) -> np.ndarray: ...
+    def penalty(self, theta: np.ndarray, values: np.ndarray) -> float: ...
+    def gradient(self, point: _Point) -> np.ndarray: ...
+    def norm(self, gradient: np.ndarray) -> float: ...
+    def minimize(self, point: _Point, gradient: np.ndarray, is_free: bool) -> tuple[np.ndarray, float]: ...
+
+
+def _assess(steps: _Steps, loss: CurvedLoss, theta: np.ndarray, values: np.ndarray, offset: float) -> _Point:
+    scores = values + offset
+    curvature = loss.curvature(scores)
+    curvature[curvature <= _FLAT * curvature.max(initial=0.0)] = 0.0
+    objective = steps.penalty(theta, values) / 2 + loss.value(scores)
+    return _Point(theta, values, offset, loss.slope(scores), curvature, objective)
+
+
+def _search_line(steps: _Steps, loss: CurvedLoss, point: _Point, target: np.ndarray, offset: float) -> _Point:
+    """Go towards the target until the objective has fallen by enough; almost always all the way."""
+    step, lift = target - point.theta, offset - point.offset
+    change = steps.values(target) - point.values
+    # The slope of the penalty along the step is <theta, step>, and its curvature <step, step>.
+    along = (steps.penalty(target, point.values + change) - steps.penalty(point.theta, point.values)) / 2
+    descent = along - steps.penalty(step, change) / 2 + point.slope @ (change + lift)
+    for share in (0.5**halvings for halvings in range(_MOST_HALVINGS)):
+        theta, values = point.theta + share * step, point.values + share * change
+        new = _assess(steps, loss, theta, values, point.offset + share * lift)
+        if new.objective <= point.objective + 1e-4 * share * min(descent, 0.0):
+            return new
+    return point
+
+
+class _KernelSteps:
+    """In an exact kernel, only rows with curvature need an equation."""
+
+    def __init__(self, space: KernelSpace) -> None:
+        self.gram = space.gram
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        return self.gram @ theta
+
+    def penalty(self, theta: np.ndarray, values: np.ndarray) -> float:
+        return max(float(theta @ values), 0.0)
+
+    def gradient(self, point: _Point) -> np.ndarray:
+        return point.theta + point.slope
+
+    def norm(self, gradient: np.ndarray) -> float:
+        return float(np.sqrt(max(gradient @ (self.gram @ gradient), 0.0)))
+
+    def minimize(self, point: _Point, gradient: np.ndarray, is_free: bool) -> tuple[np.ndarray, float]:
+        """At the minimiser ``theta = -(slope + curvature (new scores - scores))``."""
+        theta = -point.slope
+        curved = np.flatnonzero(point.curvature)
+        if not len(curved):
+            return theta, point.offset
+        theta[curved] = 0.0
+        bend = point.curvature[curved]
+        matrix = self.gram[np.ix_(curved, curved)]
+        matrix.flat[:: len(curved) + 1] += 1 / bend
+        factor = sla.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        wanted = point.scores[curved] - point.slope[curved] / bend - (self.gram @ theta)[curved]
+        sides = np.column_stack([wanted, np.ones_like(wanted)])
+        without, per_offset = sla.cho_solve(factor, sides, overwrite_b=True, check_finite=False).T
+        offset = (without.sum() + theta.sum()) / per_offset.sum() if is_free else point.offset
+        theta[curved] = without - offset * per_offset
+        return theta, float(offset)
+
+
+class _FeatureSteps:
+    """In features, where the offset is eliminated: it is what makes weighted mean scores meet."""
+
+    def penalty(self, theta: np.ndarray, values: np.ndarray) -> float:
+        return float(theta @ theta)
+
+    def gradient(self, point: _Point) -> np.ndarray:
+        return point.theta + self.adjoint(point.slope)
+
+    def norm(self, gradient: np.ndarray) -> float:
+        return float(np.linalg.norm(gradient))
+
+    def minimize(self, point: _Point, gradient: np.ndarray, is_free: bool) -> tuple[np.ndarray, float]:
+        total = float(point.curvature.sum())
+        if total == 0:
+            return point.theta - gradient, point.offset
+        mean = self.adjoint(point.curvature) / total if is_free else np.zeros_like(gradient)
+        pull = float(point.slope.sum())
+        step = self.solve(point.curvature, total, mean, pull * mean - gradient)
+        lift = -pull / total - mean @ step if is_free else 0.0
+        return point.theta + step, float(point.offset + lift)
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def adjoint(self, weights: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def solve(self, curvature: np.ndarray, total: float, mean: np.ndarray, side: np.ndarray) -> np.ndarray:
+        """Apply the inverse of ``I + Z'HZ - total mean mean'``."""
+        raise NotImplementedError
+
+
+class _DenseSteps(_FeatureSteps):
+    def __init__(self, space: FeatureSpace) -> None:
+        self.features = space.features
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        return self.features @ theta
+
+    def adjoint(self, weights: np.ndarray) -> np.ndarray:
+        return weights @ self.features
+
+    def solve(self, curvature: np.ndarray, total: float, mean: np.ndarray, side: np.ndarray) -> np.ndarray:
+        curved = np.flatnonzero(curvature)
+        scaled = self.features[curved] * np.sqrt(curvature[curved])[:, None]
+        matrix = scaled.T @ scaled - total * np.outer(mean, mean)
+        matrix.flat[:: len(mean) + 1] += 1.0
+        return sla.solve(matrix, side, assume_a="pos", overwrite_a=True, check_finite=False)
+
+
+class _SparseSteps(_FeatureSteps):
+    def __init__(self, space: FeatureSpace) -> None:
+        X = space.features
+        self.rows, self.n_columns = row_arrays(X), X.shape[1]
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        return row_products(*self.rows, theta)
+
+    def adjoint(self, weights: np.ndarray) -> np.ndarray:
+        return row_sum(*self.rows, weights, self.n_columns)
+
+    def solve(self, curvature: np.ndarray, total: float, mean: np.ndarray, side: np.ndarray) -> np.ndarray:
+        """Conjugate gradients, to a tenth of the gradient: the rows with curvature change before long."""
+        curved = np.flatnonzero(curvature)
+        x, residual, direction = np.zeros_like(side), side.copy(), side.copy()
+        size = float(residual @ residual)
+        limit = _FORCING**2 * size
+        for _ in range(_MOST_PRODUCTS):
+            if size <= limit:
+                break
+            image = direction + curved_product(*self.rows, curved, curvature, direction)
+            image -= total * (mean @ direction) * mean
+            length = size / float(direction @ image)
+            x += length * direction
+            residual -= length * image
+            previous, size = size, float(residual @ residual)
+            direction *= size / previous
+            direction += residual
+        return x
+
+
+def _steps_of(space: KernelSpace | FeatureSpace) -> _Steps:
+    if isinstance(space, KernelSpace):
+        return _KernelSteps(space)
+    return _SparseSteps(space) if sp.issparse(space.features) else _DenseSteps(space)

@@ -1,0 +1,150 @@
+"""What transductive machines with kernels and on sparse rows share: from labels to problems and back."""
+
+import warnings
+from numbers import Real
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from weakly._calibration import prior_temperature, probabilities
+from weakly._compat import Interval, StrOptions, check_sample_weight
+from weakly._estimator import (
+    KernelEstimator,
+    ScoredClassifier,
+    class_codes,
+    shares_of,
+    smoothed_shares,
+    unlabeled_cost,
+)
+from weakly._labels import encode_labels
+from weakly._progress import Progress
+from weakly.solvers import Ground, SignSet, SolverResult, Transduction, assign_quotas
+
+
+class TransductiveClassifier(ScoredClassifier, KernelEstimator):
+    """One problem per class, or one for two classes, and one assignment of rows to classes at the end."""
+
+    _parameter_constraints: dict = {
+        **KernelEstimator._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "C_unlabeled": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "balance": [StrOptions({"labeled"}), Interval(Real, 0, 1, closed="neither"), "array-like"],
+    }
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit on labelled and unlabelled rows together.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, or their Gram matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Labels, with the marker of ``unlabeled`` where unknown.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factor of the cost of each labelled row; 0 makes a row unlabelled.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X = self._check_rows(X, y)
+        weights = check_sample_weight(sample_weight, X)
+        labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
+        self.class_prior_ = self._expected_shares(labels)
+        self.C_unlabeled_ = self._unlabeled_cost(labels)
+        progress = Progress(type(self).__name__, self.verbose)
+        with progress.stage("space"):
+            space = self._space(X)
+        costs = np.full(X.shape[0], self.C_unlabeled_)
+        costs[labels.labeled] = self.C * weights[labels.labeled]
+        ground = Ground(space, np.flatnonzero(labels.codes < 0))
+        self.classes_ = labels.classes
+        with progress.stage(self.optimizer):
+            columns = [
+                self._solve(Transduction(ground, signs, costs, share), progress.count)
+                for signs, share in self._label_sets(labels)
+            ]
+        self._publish(space, ground.unlabeled, columns, X.dtype)
+        return self
+
+    def _expected_shares(self, labels):
+        if isinstance(self.balance, str):
+            return smoothed_shares(np.bincount(labels.labeled_codes, minlength=labels.n_classes))
+        return shares_of(self.balance, labels)
+
+    def _unlabeled_cost(self, labels):
+        return unlabeled_cost(self.C, self.C_unlabeled, labels)
+
+    def _label_sets(self, labels):
+        """Signs of each problem with the share of positive ones; rounding may go either way."""
+        n_rows, n_columns = len(labels.codes), labels.targets().shape[1]
+        least, most = whole_counts(self.class_prior_, n_rows - len(labels.labeled))
+        for column, signs in enumerate(labels.targets().T, start=labels.n_classes - n_columns):
+            label_set = SignSet(labels.labeled, signs, n_rows, int(least[column]), int(most[column]))
+            yield label_set, float(self.class_prior_[column])
+
+    def _publish(self, space, unlabeled, columns, dtype):
+        self.result_ = joined(columns)
+        self._warn_unfinished()
+        self.n_iter_ = self.result_.n_iter
+        self.temperature_ = prior_temperature(len(self.classes_))
+        self._function = space.function(self.result_.x)
+        scores = space.scores(self.result_.x) + self.result_.intercept
+        codes, prices = balanced_codes(scores[unlabeled], self.class_prior_)
+        self._offset = self.result_.intercept + prices
+        decisions = (scores + prices).astype(dtype)
+        self.label_distributions_ = probabilities(decisions, self.temperature_)
+        labels = class_codes(decisions)
+        labels[unlabeled] = codes  # rows that tie at the border are shared out all the same
+        self.transduction_ = self.classes_[labels]
+
+    def _warn_unfinished(self):
+        if self.result_.status == "max_iter":
+            warnings.warn(f"{type(self).__name__} {self._unfinished()}", ConvergenceWarning, stacklevel=4)
+
+    def _unfinished(self):
+        return (
+            f"ended with a relative gradient of {self.result_.criterion[-1]:.1e}: scale the columns, lower C "
+            "or raise tol."
+        )
+
+    def _decisions(self, X):
+        scores = self._score(X)
+        return scores + self._offset.astype(scores.dtype)
+
+
+def whole_counts(shares, n_rows):
+    """Fewest and most rows of each class: its share, rounded down and up."""
+    wanted = shares * n_rows
+    return np.floor(wanted + 1e-9).astype(int), np.ceil(wanted - 1e-9).astype(int)
+
+
+def balanced_codes(scores, shares):
+    """Give rows their classes, as many as the shares ask for, and the offsets that bring this about."""
+    columns = np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
+    least, most = whole_counts(shares, len(scores))
+    codes = columns.argmax(axis=1)
+    counts = np.bincount(codes, minlength=len(shares))
+    if ((least <= counts) & (counts <= most)).all():
+        return codes, np.zeros(scores.shape[1])
+    assignment = assign_quotas(columns, least, most)
+    prices = assignment.prices
+    return assignment.codes, np.diff(prices) if scores.shape[1] == 1 else prices
+
+
+def joined(columns):
+    """One result of problems that were solved one after another."""
+    length = max(len(column.objective) for column in columns)
+    histories = [np.pad(c.objective, (0, length - len(c.objective)), mode="edge") for c in columns]
+    criteria = [np.pad(c.criterion, (0, length - len(c.criterion)), mode="edge") for c in columns]
+    statuses = {column.status for column in columns}
+    return SolverResult(
+        x=np.column_stack([column.x for column in columns]),
+        objective=np.sum(histories, axis=0),
+        criterion=np.max(criteria, axis=0),
+        n_iter=max(column.n_iter for column in columns),
+        status=next(status for status in ("stopped", "max_iter", "converged") if status in statuses),
+        intercept=np.array([column.intercept for column in columns]),
+        labels=np.vstack([column.labels for column in columns]),
+    )
