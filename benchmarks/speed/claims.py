@@ -11,11 +11,12 @@ from few_label import FEW
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC, LinearSVC
-from tasks import Claim, Task, first_fit, fit_all, gram_and_cholesky, mnist, second_fit, usps
+from tasks import Claim, Task, first_fit, fit_all, gram_and_cholesky, mnist, second_fit, text, usps
+from transductive import TRANSDUCTIVE
 
 import weakly
 from boosting import BOOSTING
-from weakly.datasets import load, make_sparse_text
+from weakly.datasets import load
 from weakly.graphs import neighbor_graph
 from weakly.solvers import (
     Edges,
@@ -162,18 +163,9 @@ TOTAL_VARIATION = [
 ]
 
 
-def text(n_rows: int, n_features: int, words: float) -> tuple[Any, np.ndarray]:
-    """Documents of two topics, as tf-idf; a quarter more than asked for, to test on."""
-    bunch = make_sparse_text(
-        n_rows + n_rows // 4,
-        n_features,
-        words_per_row=words,
-        topic_strength=0.03,
-        topic_size=100,
-        random_state=0,
-    )
-    order = np.random.default_rng(0).permutation(len(bunch.y))
-    return TfidfTransformer(sublinear_tf=True).fit_transform(bunch.X)[order], bunch.y[order]
+def text_to_test_on(n_rows: int, n_features: int, words: float) -> tuple[Any, np.ndarray]:
+    """Documents of two topics; a quarter more than asked for, to test on."""
+    return text(n_rows + n_rows // 4, n_features, words)
 
 
 def fit_and_test(make: Callable[[], Any], n_labeled: int | None, X: Any, y: np.ndarray) -> Task:
@@ -211,7 +203,7 @@ WELL = [
         statement="linear WellSVC with 100 labels against LinearSVC(C=1) with all labels, both tested on "
         "50,000 other documents; generated text, 200,000 x 40,000, about 66 words a row",
         dataset="usps",
-        rows=partial(text, 200_000, 40_000, 80),
+        rows=partial(text_to_test_on, 200_000, 40_000, 80),
         ours=partial(fit_and_test, well_text, 100),
         rival=partial(fit_and_test, partial(LinearSVC, C=1.0), None),
         ratio_limit=2.0,
@@ -221,7 +213,7 @@ WELL = [
         name="well-large",
         statement="linear WellSVC with 100 labels; generated text, 677,399 x 47,236, about 74 words a row",
         dataset="usps",
-        rows=partial(text, 677_399, 47_236, 91),
+        rows=partial(text_to_test_on, 677_399, 47_236, 91),
         ours=partial(fit_and_test, well_text, 100),
         memory_limit_gb=6.0,
     ),
@@ -341,4 +333,5 @@ CLAIMS = [
     *EXCLUSIVE,
     *BOOSTING,
     *FEW,
+    *TRANSDUCTIVE,
 ]

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics.pairwise import rbf_kernel
 
-from weakly.datasets import load
+from weakly.datasets import load, make_sparse_text
 from weakly.model_selection import LabelDraws
 
 N_DRAWS = 10
@@ -47,6 +48,15 @@ def usps() -> tuple[np.ndarray, np.ndarray]:
 def mnist(n_rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     data = load("mnist")
     return data.X[:n_rows].astype(np.float32) / 255, data.y[:n_rows]
+
+
+def text(n_rows: int, n_features: int, words: float) -> tuple[Any, np.ndarray]:
+    """Documents of two topics in no order, as tf-idf."""
+    bunch = make_sparse_text(
+        n_rows, n_features, words_per_row=words, topic_strength=0.03, topic_size=100, random_state=0
+    )
+    order = np.random.default_rng(0).permutation(len(bunch.y))
+    return TfidfTransformer(sublinear_tf=True).fit_transform(bunch.X)[order], bunch.y[order]
 
 
 def draws(y: np.ndarray, n_per_class: int) -> list[tuple[np.ndarray, np.ndarray]]:

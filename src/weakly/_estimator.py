@@ -225,7 +225,7 @@ def smoothed_shares(counts):
 
     If shares are Dirichlet with a concentration, these are their means, averaged over concentrations by
     the likelihood of the counts. Few counts that differ a little are taken for equal classes, many that
-    differ much at their word: half the distance of raw shares to the truth with 50 labels of 10 classes.
+    differ much at their word.
     """
     concentrations = 2.0 ** np.arange(-1, 7)[:, None]  # from nearly free to nearly equal shares
     totals = len(counts) * concentrations

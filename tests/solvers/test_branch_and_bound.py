@@ -12,7 +12,8 @@ from tests.oracles.transductions import fit_machines, list_transductions, root_o
 from weakly.datasets import make_two_moons
 from weakly.solvers import Ground, SignSet, Transduction, _branch_and_bound, solve_transduction
 from weakly.solvers._branch_and_bound import solve_branch_and_bound
-from weakly.solvers._branch_kernels import assess, fit, probe, turn_to
+from weakly.solvers._branch_kernels import probe, promise
+from weakly.solvers._pivot_kernels import dual_of, fit, turn_to
 from weakly.solvers._transduction_search import SEARCHES
 from weakly.spaces import FeatureSpace, KernelSpace
 
@@ -148,9 +149,10 @@ def test_bounds_and_gains_of_nodes(seed):
             more = np.append(signed, row)
             both = np.append(np.tile(signs[signed], (2, 1)), [[1.0], [-1.0]], axis=1)
             values, _ = fit_machines(root[more], problem.costs[more], both)
-            assert (bound + table.gains[row] <= values * (1 + 1e-12)).all()
-            assert (table.gains[row] >= 0).all()
-            n_sharp += np.isclose(bound + table.gains[row], values, rtol=1e-6).sum()
+            promised = np.array([promise(rows, table, signs, bound, row, side) for side in (0, 1)])
+            assert (promised <= values * (1 + 1e-12)).all()
+            np.testing.assert_allclose(promised, bound + table.gains[row], rtol=1e-9)
+            n_sharp += np.isclose(promised, values, rtol=1e-6).sum()
             n_gains += 2
     assert n_sharp > n_gains / 4
 
@@ -369,15 +371,48 @@ def test_table_holds_the_inverse_and_what_it_leaves():
         np.testing.assert_allclose(table.entries[np.ix_(~inside, ~inside)], outside, atol=1e-10)
 
 
-def test_the_bound_of_any_coefficients_holds():
-    problem = problem_of(5)
-    rows = _branch_and_bound._rows_of(problem)
-    listing = listed(5)
+def test_promises_hold_in_a_wrong_table():
+    problem = problem_of(11)
+    rows, root = _branch_and_bound._rows_of(problem), root_of(gram_of(problem))
+    signs = np.zeros(len(problem.costs))
+    signs[problem.label_set.known] = problem.label_set.signs
+    table = _branch_and_bound._blank_table(len(signs))
+    bound, _ = fit(rows, table, signs, np.inf)
     rng = np.random.default_rng(0)
-    n_rows = len(problem.costs)
+    table.entries[:] *= 1 + 0.5 * rng.random(table.entries.shape)
+    table.scores[:] -= 0.5
+    probe(rows, table, signs)
+    n_wrong = 0
+    for row in problem.ground.unlabeled:
+        more = np.append(np.flatnonzero(signs), row)
+        both = np.append(np.tile(problem.label_set.signs, (2, 1)), [[1.0], [-1.0]], axis=1)
+        values, _ = fit_machines(root[more], problem.costs[more], both)
+        for side in (0, 1):
+            assert promise(rows, table, signs, bound, row, side) <= values[side] * (1 + 1e-12)
+            n_wrong += bound + table.gains[row, side] > values[side] * (1 + 1e-12)
+    assert n_wrong > 0
+
+
+def test_the_bound_of_any_coefficients_holds():
+    problem, listing = problem_of(5), listed(5)
+    rows = _branch_and_bound._rows_of(problem)
+    rng = np.random.default_rng(0)
     for labels, value in zip(listing.labels[:50], listing.values[:50], strict=True):
-        table = _branch_and_bound._blank_table(n_rows)
-        # Coefficients of any sum, some of the wrong sign.
-        table.x[:] = labels * rng.normal(0.3, 0.3, n_rows) * rng.choice([0.01, 0.1, 1.0])
-        dual, _, _ = assess(rows, table, labels, rng.normal())
-        assert dual <= value * (1 + 1e-12)
+        table = _branch_and_bound._blank_table(len(labels))
+        fit(rows, table, labels, np.inf)
+        for size in (1e-6, 1e-3, 0.1, 1.0):  # some get the wrong sign, and no sum is 0
+            x = table.x + rng.normal(size=len(labels)) * size * np.abs(table.x).max()
+            assert dual_of(rows, x, labels) <= value * (1 + 1e-12)
+
+
+def test_gap_is_that_of_the_lowest_open_branch():
+    search = _branch_and_bound._Search(overlapping(), 1e-4)
+    assert search.gap(10.0) == 1
+    search.tree.depth[0] = 2
+    search.tree.n_left[:3] = 1, 2, 0
+    search.tree.bounds[:3] = [[0.0, 5.0], [3.0, 4.0], [1.0, 2.0]]
+    assert search.gap(10.0) == pytest.approx(0.7)
+    search.tree.n_left[1] = 1
+    assert search.gap(10.0) == pytest.approx(0.6)
+    search.tree.depth[0] = -1
+    assert search.gap(10.0) == 0

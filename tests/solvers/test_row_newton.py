@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from weakly.solvers import TwoSided, fit_rows
+from weakly.solvers._centered_rows import CenteredRows
 from weakly.solvers._row_kernels import curved_product, row_arrays, row_products, row_sum
 from weakly.solvers._row_losses import Bump
 from weakly.spaces import FeatureSpace, KernelSpace
 
-TIGHT = 1e-10
+TIGHT = 1e-10  # more than rounding leaves to some problems, which then end without convergence
 
 
 def compressed(X, entries=np.float64, index=np.int32):
@@ -54,7 +55,10 @@ def loss_of(kind, rng, X):
     positive, negative = cost * (signs > 0), cost * (signs < 0)
     if kind != "labels":
         positive, negative = [positive, negative] + cost * rng.uniform(0.05, 0.5, (2, len(X)))
-    tilt = cost * rng.normal(scale=0.3, size=len(X)) if kind == "tilted" else 0.0
+    tilt = 0.0
+    if kind == "tilted":  # some rows have a slope and no curvature
+        tilt = cost * rng.normal(scale=0.3, size=len(X))
+        positive[1::5] = negative[1::5] = 0
     return TwoSided(positive, negative, tilt)
 
 
@@ -84,7 +88,7 @@ def test_the_same_as_a_convex_solver(space, kind, offset):
     loss = loss_of(kind, rng, X)
     expected = fit_convex(X, loss, offset)
     fit = fit_rows(MORE_SPACES[space](X), loss, offset=offset, tol=TIGHT)
-    assert fit.converged
+    assert fit.criterion <= 1e-5
     assert fit.objective == pytest.approx(expected.value, rel=1e-8)
     theta = X.T @ fit.theta if space == "kernel" else fit.theta
     np.testing.assert_allclose(theta, expected.theta, atol=1e-4)
@@ -109,7 +113,6 @@ def test_all_spaces_end_where_the_gradient_is_zero(seed, kind, offset, n_rows, n
     for name, fit in fits.items():
         theta = X.T @ fit.theta if name == "kernel" else fit.theta
         gradient, pull = slopes_of(X, loss, theta, fit.offset)
-        assert fit.converged
         assert np.linalg.norm(gradient) <= 1e-7 * scale
         assert offset is not None or abs(pull) <= 1e-7 * scale
         assert fit.objective == pytest.approx(
@@ -215,8 +218,8 @@ def test_a_kernel_of_low_rank(cost, offset):
     X = rng.normal(size=(60, 2))
     signs = np.where(X[:, 0] + 0.5 * rng.normal(size=60) > 0, 1, -1)
     loss = TwoSided(cost * (signs > 0), cost * (signs < 0))
-    kernel = fit_rows(KernelSpace(X @ X.T), loss, offset=offset, tol=1e-8)
-    features = fit_rows(FeatureSpace(X), loss, offset=offset, tol=1e-8)
+    kernel = fit_rows(KernelSpace(X @ X.T), loss, offset=offset, tol=1e-6)
+    features = fit_rows(FeatureSpace(X), loss, offset=offset, tol=1e-10)
     assert kernel.converged
     assert kernel.objective == pytest.approx(features.objective, rel=1e-9)
     np.testing.assert_allclose(kernel.scores, features.scores, atol=1e-6)
@@ -323,7 +326,7 @@ def test_hills_end_in_a_minimum(space, cost, seed):
     start = replace(start, theta=np.linalg.pinv(X.T) @ theta if kernel else theta, offset=0.1)
     start = replace(start, scores=X @ theta + 0.1)
     fit = fit_rows(SPACES[space](X), loss, start=start, offset=0.1, tol=1e-7)
-    assert fit.converged
+    assert fit.criterion <= 1e-5
     found = X.T @ fit.theta if kernel else fit.theta
 
     def objective(point):
@@ -356,6 +359,7 @@ def test_nothing_is_written_to():
 
 ENTRIES = pytest.mark.parametrize("entries", [np.float32, np.float64])
 INDEX = pytest.mark.parametrize("index", [np.int32, np.int64])
+SHAPES = pytest.mark.parametrize("shape", [(13, 7), (5, 40), (1, 1)])
 
 
 def sparse_rows(rng, n_rows, n_columns, entries, index):
@@ -366,9 +370,14 @@ def sparse_rows(rng, n_rows, n_columns, entries, index):
     return X, compressed(X, entries, index)
 
 
+def some_of(rng, n_rows):
+    """All rows, half of them in any order, and none."""
+    return np.arange(n_rows), rng.permutation(n_rows)[: n_rows // 2], np.zeros(0, dtype=int)
+
+
 @ENTRIES
 @INDEX
-@pytest.mark.parametrize("shape", [(13, 7), (5, 40), (1, 1)])
+@SHAPES
 def test_products_with_sparse_rows(entries, index, shape):
     rng = np.random.default_rng(shape)
     dense, X = sparse_rows(rng, *shape, entries, index)
@@ -381,13 +390,13 @@ def test_products_with_sparse_rows(entries, index, shape):
     assert products.dtype == total.dtype == np.float64
     np.testing.assert_allclose(products, dense @ vector, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(total, dense.T @ weights, rtol=1e-12, atol=1e-14)
-    for some in (np.arange(shape[0]), rng.permutation(shape[0])[: shape[0] // 2], np.zeros(0, dtype=int)):
+    for some, shift in zip(some_of(rng, shape[0]), (0.0, 0.7, -1.0), strict=True):
         curvature = rng.uniform(0, 2, shape[0])
-        part = dense[some]
-        expected = part.T @ (curvature[some] * (part @ vector))
-        image = curved_product(*rows, some, curvature, vector)
+        values = curvature[some] * (dense[some] @ vector - shift)
+        image, total = curved_product(*rows, some, curvature, vector, shift)
         assert image.dtype == np.float64
-        np.testing.assert_allclose(image, expected, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(image, dense[some].T @ values, rtol=1e-12, atol=1e-14)
+        assert total == pytest.approx(values.sum(), rel=1e-12, abs=1e-14)
 
 
 def test_products_with_repeated_and_unsorted_entries():
@@ -398,10 +407,66 @@ def test_products_with_repeated_and_unsorted_entries():
     np.testing.assert_array_equal(row_products(*rows, v), dense @ v)
     np.testing.assert_array_equal(row_sum(*rows, v, 3), v @ dense)
     h = np.array([1.0, 2.0, 0.5])
-    np.testing.assert_array_equal(curved_product(*rows, np.arange(3), h, v), dense.T @ (h * (dense @ v)))
+    image, total = curved_product(*rows, np.arange(3), h, v, 0.0)
+    np.testing.assert_array_equal(image, dense.T @ (h * (dense @ v)))
+    assert total == h @ dense @ v
 
 
 def test_products_without_rows():
     rows = row_arrays(sp.csr_array((0, 3)))
     assert row_products(*rows, np.ones(3)).shape == (0,)
     np.testing.assert_array_equal(row_sum(*rows, np.zeros(0), 3), np.zeros(3))
+
+
+@ENTRIES
+@INDEX
+@SHAPES
+def test_centered_rows_are_rows_less_a_mean(entries, index, shape):
+    rng = np.random.default_rng(shape)
+    dense, X = sparse_rows(rng, *shape, entries, index)
+    mean = rng.normal(size=shape[1])
+    rows, Z = CenteredRows(X, mean), dense - mean
+    assert (rows.n_rows, rows.n_params) == shape
+    theta, values = rng.normal(size=shape[1]), rng.normal(size=shape[0])
+    close = {"rtol": 1e-12, "atol": 1e-13}
+    np.testing.assert_allclose(rows.scores(theta), Z @ theta, **close)
+    np.testing.assert_allclose(rows.adjoint(values), Z.T @ values, **close)
+    single = 1e-6 if entries == np.float32 else 1e-12
+    np.testing.assert_allclose(rows.norms(), np.linalg.norm(Z, axis=1), atol=single)
+    np.testing.assert_allclose(rows.gram(), Z @ Z.T, atol=1e-12)
+    for some in some_of(rng, shape[0]):
+        curvature = rng.uniform(0, 2, shape[0])
+        expected = Z[some].T @ (curvature[some] * (Z[some] @ theta))
+        np.testing.assert_allclose(rows.curved(some, curvature, theta), expected, **close)
+
+
+@pytest.mark.parametrize("kind", ["labels", "two sides", "tilted"])
+@pytest.mark.parametrize("offset", [None, 0.3])
+def test_centered_rows_fit_like_the_dense_rows_they_are(kind, offset):
+    rng = np.random.default_rng(len(kind))
+    X = rows_of(rng) + 3.0
+    loss, mean = loss_of(kind, rng, X - 3.0), X[5:].mean(axis=0)
+    expected = fit_rows(FeatureSpace(X - mean), loss, offset=offset, tol=TIGHT)
+    fit = fit_rows(CenteredRows(sp.csr_array(X), mean), loss, offset=offset, tol=TIGHT)
+    assert fit.objective == pytest.approx(expected.objective, rel=1e-10)
+    np.testing.assert_allclose(fit.scores, expected.scores, atol=1e-5)
+    if offset is None:  # the same problem as that of rows as they were
+        raw = fit_rows(FeatureSpace(X), loss, tol=TIGHT)
+        assert raw.objective == pytest.approx(expected.objective, rel=1e-10)
+        np.testing.assert_allclose(raw.scores, expected.scores, atol=1e-6)
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize(
+    ("X", "signs"),
+    [([[0.1, 0.7]] * 3, [1, -1, -1]), ([[1.1], [-1.1], [1.1], [-1.1]], [1, 1, -1, -1])],
+)
+def test_rows_that_say_nothing_are_no_failure(space, X, signs):
+    """The best function is 0; what is left of it and of its gradient is rounding."""
+    signs = np.array(signs)
+    loss = TwoSided(0.7 * (signs > 0), 0.7 * (signs < 0))
+    fit = fit_rows(SPACES[space](np.array(X)), loss)
+    mean = signs.mean()
+    np.testing.assert_allclose(fit.scores, mean, atol=1e-12)
+    assert fit.objective == pytest.approx(0.35 * np.sum((1 - signs * mean) ** 2), rel=1e-12)
+    assert fit.converged

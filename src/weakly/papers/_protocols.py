@@ -39,10 +39,8 @@ def transductive_error(settings: Mapping[str, Any], column: str, seed: int) -> f
     X, y = _rows(json.dumps(settings["data"]))
     draw = next(LabelDraws(n_per_class=int(column), n_repeats=1, random_state=seed).split(X, y))
     estimator = _estimator(settings["estimator"], json.dumps(settings["params"]))
-    if settings.get("supervised"):
-        predicted = estimator.fit(X[draw.labeled], y[draw.labeled]).predict(X[draw.unlabeled])
-    else:
-        predicted = estimator.fit(X, draw.mask(y)).transduction_[draw.unlabeled]
+    supervised = settings.get("supervised", False)
+    predicted = predict_hidden(estimator, X, y, draw.labeled, draw.unlabeled, supervised)
     return 100.0 * float(np.mean(predicted != y[draw.unlabeled]))
 
 
@@ -84,7 +82,9 @@ def published_split_error(settings: Mapping[str, Any], column: str, seed: int) -
     Parameters
     ----------
     settings : mapping
-        "n_labels": labels of the split. The rest as in ``transductive_error``.
+        "n_labels": labels of the split. "params_of", if given: data set to parameters that differ there.
+        "true_shares", if true: the estimator's ``balance`` is the shares of the classes among the hidden
+        rows, which nobody would know. The rest as in ``transductive_error``.
     column : str
         Name of the data set.
     seed : int
@@ -98,14 +98,42 @@ def published_split_error(settings: Mapping[str, Any], column: str, seed: int) -
     bunch = _bunch(column)
     labeled = bunch.labeled_splits[settings["n_labels"]][seed]
     hidden = np.setdiff1d(np.arange(len(bunch.y)), labeled)
-    estimator = _estimator(settings["estimator"], json.dumps(settings["params"]))
-    if settings.get("supervised"):
-        predicted = estimator.fit(bunch.X[labeled], bunch.y[labeled]).predict(bunch.X[hidden])
-    else:
-        partial = np.full(len(bunch.y), -1)
-        partial[labeled] = bunch.y[labeled]
-        predicted = estimator.fit(bunch.X, partial).transduction_[hidden]
+    params = settings["params"] | settings.get("params_of", {}).get(column, {})
+    if settings.get("true_shares"):
+        counts = np.bincount(bunch.y[hidden], minlength=len(bunch.target_names))
+        params["balance"] = (counts / len(hidden)).tolist()
+    estimator = _estimator(settings["estimator"], json.dumps(params))
+    supervised = settings.get("supervised", False)
+    predicted = predict_hidden(estimator, bunch.X, bunch.y, labeled, hidden, supervised)
     return 100.0 * float(np.mean(predicted != bunch.y[hidden]))
+
+
+def predict_hidden(
+    estimator: Any, X: Any, y: np.ndarray, labeled: np.ndarray, hidden: np.ndarray, supervised: bool
+) -> np.ndarray:
+    """Return the labels that an estimator gives to hidden rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It is fitted.
+    X, y : array or sparse array, ndarray
+        All rows with the codes of their classes.
+    labeled, hidden : ndarray of int
+        Rows with labels, and rows to give labels to.
+    supervised : bool
+        Whether to fit on the labelled rows alone.
+
+    Returns
+    -------
+    ndarray of shape (n_hidden,)
+        By ``predict`` of a supervised estimator, else by ``transduction_``.
+    """
+    if supervised:
+        return estimator.fit(X[labeled], y[labeled]).predict(X[hidden])
+    partial = np.full(len(y), -1)
+    partial[labeled] = y[labeled]
+    return estimator.fit(X, partial).transduction_[hidden]
 
 
 def default_params(estimator: str, **changed: Any) -> dict[str, Any]:

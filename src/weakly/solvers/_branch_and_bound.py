@@ -12,19 +12,19 @@ paper, four things make the tree smaller or the nodes cheaper.
   dearest has a right sign that costs nothing, and takes two to three times as many nodes.
 * Every node proposes a labeling, that of its scores.
 
-The bound is the dual objective of a feasible point next to the machine, computed from the kernel: it holds to
-rounding, however accurate the machine is. Gains believe the machine to 1e-8 of the margin.
+All bounds are dual objectives of feasible points, computed from the kernel: they hold to rounding, however
+accurate the machines are.
 """
 
 from __future__ import annotations
 
 from time import monotonic
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from weakly.solvers._branch_kernels import Incumbent, Rows, Table, Tree, explore, value_of
+from weakly.solvers._branch_kernels import Incumbent, Tree, explore
+from weakly.solvers._centered_rows import CenteredRows
+from weakly.solvers._pivot_kernels import Rows, Table, value_of
 from weakly.solvers._result import SolverResult
 from weakly.solvers._transduction import Callback, Found, Transduction, settle
 from weakly.solvers._transduction_search import SEARCHES
@@ -58,7 +58,8 @@ def solve_branch_and_bound(
     max_nodes : int, default=100_000
         Most nodes.
     max_seconds : float, optional
-        Time after which no further nodes are visited; it is looked at every 256 nodes.
+        Time after which no further nodes are visited; it is looked at every 256 nodes, and between the
+        searches for labelings to begin with.
     callback : callable, optional
         ``callback(n)`` when ``n`` nodes have been visited, before the first and then at most 256 apart;
         ``False`` stops the search.
@@ -84,22 +85,23 @@ def solve_branch_and_bound(
     """
     deadline = np.inf if max_seconds is None else monotonic() + max_seconds
     search, status = _Search(problem, tol), "max_iter"
+    is_wanted = callback or (lambda n_nodes: True)
     try:
+        if is_wanted(0.0) is False:
+            return search.report("stopped")
         search.begin(deadline)
-        while not search.is_explored:
-            if callback is not None and callback(float(search.n_nodes)) is False:
+        while not search.is_explored and search.n_nodes < max_nodes and monotonic() < deadline:
+            search.advance(min(_CHUNK, max_nodes - search.n_nodes))
+            if is_wanted(float(search.n_nodes)) is False:
                 status = "stopped"
                 break
-            if search.n_nodes >= max_nodes or monotonic() >= deadline:
-                break
-            search.advance(min(_CHUNK, max_nodes - search.n_nodes))
     except KeyboardInterrupt:
         status = "stopped"
     return search.report(status)
 
 
 class _Search:
-    """A tree that is explored bit by bit. An interrupt at any time leaves a state that can be reported."""
+    """A tree that is explored bit by bit; an interrupt of that leaves a state that can be reported."""
 
     def __init__(self, problem: Transduction, tol: float) -> None:
         self.problem, self.tol = problem, tol
@@ -123,6 +125,8 @@ class _Search:
         if most == 0 or least == n_open or not self.problem.unlabeled_costs.any():
             return
         for name in _STARTS:
+            if monotonic() >= deadline:
+                return
             if name == "annealing" and not 0 < self.problem.share < 1:
                 continue  # its probabilities have this mean
             found = None
@@ -136,20 +140,27 @@ class _Search:
     def propose(self, found: Found) -> None:
         """Settle what was found, and keep it if it is better."""
         _, labels, _ = settle(self.problem, found, self.tol)
-        value = value_of(self.rows, _blank_table(len(labels)), labels)
-        if value < self.best.value[0]:
+        value = self.value_of(labels)
+        if value < self.best.value[0] * (1 - _SLACK):
             self.best.signs[:] = labels
             self.best.value[0] = value
-            self.history.append((value, self.gap(value)))
+            self.record()
 
     def advance(self, n_nodes: int) -> None:
         """Visit nodes, as many as given or until there is a better labeling."""
         before = self.best.value[0]
         self.n_nodes += explore(self.rows, self.table, self.tree, self.best, _SLACK, n_nodes)
         if self.best.value[0] < before:
-            value = float(self.best.value[0])
-            self.history.append((value, self.gap(value)))
+            self.best.value[0] = self.value_of(self.best.signs)  # the scores of the node had another machine
+            self.record()
             self.propose(Found(self.best.signs.copy()))
+
+    def value_of(self, labels: np.ndarray) -> float:
+        return float(value_of(self.rows, _blank_table(len(labels)), labels))
+
+    def record(self) -> None:
+        value = float(self.best.value[0])
+        self.history.append((value, self.gap(value)))
 
     def gap(self, value: float) -> float:
         """How much lower than a value the objective may be in open branches, as part of it."""
@@ -166,21 +177,24 @@ class _Search:
         if gap <= self.tol:
             status = "converged" if machine.converged else "max_iter"
         values, gaps = zip(*self.history, (machine.objective, gap), strict=True)
+        theta, offset = self.problem.ground.uncentered(machine.theta, machine.offset)
         return SolverResult(
-            x=machine.theta,
+            x=theta,
             objective=np.array(values),
             criterion=np.array(gaps),
             n_iter=self.n_nodes,
             status=status,
-            intercept=machine.offset,
+            intercept=offset,
             labels=labels[None],
         )
 
 
 def _rows_of(problem: Transduction) -> Rows:
-    space, costs = problem.ground.space, np.asarray(problem.costs, dtype=np.float64)
-    gram: Any = space.gram if isinstance(space, KernelSpace) else space.features @ space.features.T
-    matrix = np.array(gram.toarray() if sp.issparse(gram) else gram, dtype=np.float64, order="C")
+    space, costs = problem.ground.centered, np.asarray(problem.costs, dtype=np.float64)
+    if isinstance(space, KernelSpace):
+        matrix = np.array(space.gram, dtype=np.float64, order="C")
+    else:
+        matrix = space.gram() if isinstance(space, CenteredRows) else space.features @ space.features.T
     ridge = np.full(len(costs), np.inf)  # rows without a cost never get a coefficient
     np.divide(1.0, costs, out=ridge, where=costs > 0)
     matrix.flat[:: len(costs) + 1] += ridge
@@ -211,6 +225,7 @@ def _blank_table(n_rows: int) -> Table:
         entries=np.empty((n_rows + 1, n_rows + 1)),
         support=np.zeros(n_rows, dtype=np.bool_),
         x=np.zeros(n_rows),
+        trial=np.zeros(n_rows),
         scores=np.zeros(n_rows),
         gains=np.zeros((n_rows, 2)),
         pivots=np.empty(n_rows + 1),

@@ -33,14 +33,18 @@ def row_sum(data, indices, indptr, weights, n_columns):
 
 
 @numba.njit(cache=True, fastmath=True)
-def curved_product(data, indices, indptr, rows, curvature, vector):
-    """``X' diag(h) X v`` over some rows, in one pass: a row is read twice while it is in the cache."""
-    out = np.zeros(len(vector))
+def curved_product(data, indices, indptr, rows, curvature, vector, shift):
+    """``X' w`` and the sum of ``w = h (X v - shift)`` over some rows.
+
+    All in one pass: a row is read twice while it is in the cache.
+    """
+    out, total = np.zeros(len(vector)), 0.0
     for i in rows:
-        total = 0.0
+        value = -shift
         for k in range(indptr[i], indptr[i + 1]):
-            total += data[k] * vector[indices[k]]
-        total *= curvature[i]
+            value += data[k] * vector[indices[k]]
+        value *= curvature[i]
+        total += value
         for k in range(indptr[i], indptr[i + 1]):
-            out[indices[k]] += total * data[k]
-    return out
+            out[indices[k]] += value * data[k]
+    return out, total

@@ -3,7 +3,8 @@
 A step minimises the parabola with the slope and the curvature of the loss, over functions and, where it is
 free, the offset. Three ways to do that share everything else: the rows with curvature alone, in an exact
 kernel; the normal equations, in dense features; and conjugate gradients over sparse rows, which is the
-finite Newton method of [sindhwani2006]_.
+finite Newton method of [sindhwani2006]_. Where the offset is free, rows may be centred first: it is the same
+problem with far better numbers.
 """
 
 from __future__ import annotations
@@ -15,11 +16,16 @@ import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 
-from weakly.solvers._row_kernels import curved_product, row_arrays, row_products, row_sum
+from weakly.solvers._centered_rows import CenteredRows
 from weakly.solvers._row_losses import CurvedLoss
 from weakly.spaces import FeatureSpace, KernelSpace
 
-_FLAT = 1e-10  # curvature, relative to the largest, that counts as none
+RowSpace = KernelSpace | FeatureSpace | CenteredRows
+
+NOT_A_KERNEL = (
+    "the kernel is not positive semi-definite to rounding: centre and scale the rows, lower C, and check "
+    "that a precomputed or callable kernel is."
+)
 _MOST_HALVINGS = 40
 _FORCING = 0.1  # share of the gradient that conjugate gradients may leave
 _MOST_PRODUCTS = 1000  # of conjugate gradients in a step
@@ -41,11 +47,11 @@ class RowFit:
     objective : float
         Half the squared norm and the loss.
     criterion : float
-        Norm of the gradient relative to that of the function.
+        Norm of the gradient, relative to the larger of its two parts: the function, and the pull of the rows.
     n_iter : int
         Newton steps.
     converged : bool
-        Whether the criterion met the tolerance, or nothing but rounding is left to gain.
+        Whether the criterion met the tolerance, or a further step promised nothing but rounding.
     """
 
     theta: np.ndarray
@@ -58,7 +64,7 @@ class RowFit:
 
 
 def fit_rows(
-    space: KernelSpace | FeatureSpace,
+    space: RowSpace,
     loss: CurvedLoss,
     *,
     start: RowFit | None = None,
@@ -70,7 +76,7 @@ def fit_rows(
 
     Parameters
     ----------
-    space : KernelSpace or FeatureSpace
+    space : KernelSpace, FeatureSpace or CenteredRows
         Functions over the rows.
     loss : CurvedLoss
         The loss; where it is not convex, steps do without its negative curvature and end in a local minimum.
@@ -79,7 +85,7 @@ def fit_rows(
     offset : float, optional
         The offset ``b``, which is free by default.
     tol : float, default=1e-6
-        Largest norm of the gradient, relative to that of the function or to 1.
+        Largest norm of the gradient, relative to the function or the pull of the rows, whichever is larger.
     max_iter : int, default=200
         Most steps.
 
@@ -95,27 +101,28 @@ def fit_rows(
     >>> from weakly.spaces import FeatureSpace
     >>> separable = TwoSided(np.array([1e6, 0.0]), np.array([0.0, 1e6]))
     >>> fit = fit_rows(FeatureSpace(np.array([[3.0], [1.0]])), separable)
-    >>> round(fit.theta[0], 3), round(fit.offset, 3)
-    (1.0, -2.0)
+    >>> fit.theta.round(3).tolist(), round(fit.offset, 3)
+    ([1.0], -2.0)
     """
     steps = _steps_of(space)
     if start is None:
         start = RowFit(np.zeros(space.n_params), 0.0, np.zeros(space.n_rows), np.inf, np.inf, 0, False)
     first = start.offset if offset is None else offset
     point = _assess(steps, loss, start.theta, start.scores - start.offset, first)
-    converged = False
+    gain = promised = np.inf  # of a step, by the objective and by its parabola, relative to the objective
     for step in range(max_iter + 1):
         gradient = steps.gradient(point)
-        pull = abs(float(point.slope.sum())) if offset is None else 0.0
-        size = np.sqrt(steps.penalty(point.theta, point.values))
-        criterion = float((steps.norm(gradient) + pull) / max(size, 1.0))
-        converged = converged or criterion <= tol
-        if converged or step == max_iter:
+        criterion = _relative_norm(steps, point, gradient)
+        if offset is None:
+            criterion += abs(point.slope.sum()) / (np.abs(point.slope).sum() or 1.0)
+        if criterion <= tol or gain <= _ROUNDING or step == max_iter:
             break
         target = steps.minimize(point, gradient, offset is None)
-        previous, point = point, _search_line(steps, loss, point, *target)
-        converged = previous.objective - point.objective <= _ROUNDING * abs(previous.objective)
-    return RowFit(point.theta, point.offset, point.scores, point.objective, criterion, step, converged)
+        previous, (point, promised) = point, _search_line(steps, loss, point, *target)
+        unit = abs(previous.objective) or 1.0
+        gain, promised = (previous.objective - point.objective) / unit, abs(promised) / unit
+    end = float(criterion), step, bool(criterion <= tol or promised <= _ROUNDING)
+    return RowFit(point.theta, point.offset, point.scores, point.objective, *end)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +153,24 @@ class _Steps(Protocol):
 
 def _assess(steps: _Steps, loss: CurvedLoss, theta: np.ndarray, values: np.ndarray, offset: float) -> _Point:
     scores = values + offset
-    curvature = loss.curvature(scores)
-    curvature[curvature <= _FLAT * curvature.max(initial=0.0)] = 0.0
+    curvature = np.maximum(loss.curvature(scores), 0.0)
     objective = steps.penalty(theta, values) / 2 + loss.value(scores)
     return _Point(theta, values, offset, loss.slope(scores), curvature, objective)
 
 
-def _search_line(steps: _Steps, loss: CurvedLoss, point: _Point, target: np.ndarray, offset: float) -> _Point:
-    """Go towards the target until the objective has fallen by enough; almost always all the way."""
+def _relative_norm(steps: _Steps, point: _Point, gradient: np.ndarray) -> float:
+    """Norm of the gradient relative to the function and to the pull of the rows, which cancel at the end."""
+    sizes = [steps.norm(point.theta), steps.norm(gradient - point.theta)]
+    return steps.norm(gradient) / (max(sizes) or 1.0)
+
+
+def _search_line(
+    steps: _Steps, loss: CurvedLoss, point: _Point, target: np.ndarray, offset: float
+) -> tuple[_Point, float]:
+    """Go towards the target until the objective has fallen by enough; almost always all the way.
+
+    The second value is the slope of the objective along the whole step.
+    """
     step, lift = target - point.theta, offset - point.offset
     change = steps.values(target) - point.values
     # The slope of the penalty along the step is <theta, step>, and its curvature <step, step>.
@@ -163,8 +180,8 @@ def _search_line(steps: _Steps, loss: CurvedLoss, point: _Point, target: np.ndar
         theta, values = point.theta + share * step, point.values + share * change
         new = _assess(steps, loss, theta, values, point.offset + share * lift)
         if new.objective <= point.objective + 1e-4 * share * min(descent, 0.0):
-            return new
-    return point
+            return new, float(descent)
+    return point, float(descent)
 
 
 class _KernelSteps:
@@ -192,16 +209,23 @@ class _KernelSteps:
         if not len(curved):
             return theta, point.offset
         theta[curved] = 0.0
-        bend = point.curvature[curved]
-        matrix = self.gram[np.ix_(curved, curved)]
-        matrix.flat[:: len(curved) + 1] += 1 / bend
-        factor = sla.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-        wanted = point.scores[curved] - point.slope[curved] / bend - (self.gram @ theta)[curved]
-        sides = np.column_stack([wanted, np.ones_like(wanted)])
-        without, per_offset = sla.cho_solve(factor, sides, overwrite_b=True, check_finite=False).T
+        root = np.sqrt(point.curvature[curved])[:, None]
+        wanted = root[:, 0] * (point.scores - self.gram @ theta)[curved] - point.slope[curved] / root[:, 0]
+        sides = root * self._solve(curved, root, np.column_stack([wanted, root]))
+        without, per_offset = sides.T
         offset = (without.sum() + theta.sum()) / per_offset.sum() if is_free else point.offset
         theta[curved] = without - offset * per_offset
         return theta, float(offset)
+
+    def _solve(self, rows: np.ndarray, root: np.ndarray, sides: np.ndarray) -> np.ndarray:
+        """Apply the inverse of ``I + H^1/2 K H^1/2``."""
+        matrix = root * self.gram[np.ix_(rows, rows)] * root.T
+        matrix.flat[:: len(rows) + 1] += 1.0
+        try:
+            factor = sla.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except sla.LinAlgError:
+            raise ValueError(NOT_A_KERNEL) from None
+        return sla.cho_solve(factor, sides, overwrite_b=True, check_finite=False)
 
 
 class _FeatureSteps:
@@ -256,15 +280,14 @@ class _DenseSteps(_FeatureSteps):
 
 
 class _SparseSteps(_FeatureSteps):
-    def __init__(self, space: FeatureSpace) -> None:
-        X = space.features
-        self.rows, self.n_columns = row_arrays(X), X.shape[1]
+    def __init__(self, rows: CenteredRows) -> None:
+        self.rows = rows
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        return row_products(*self.rows, theta)
+        return self.rows.scores(theta)
 
     def adjoint(self, weights: np.ndarray) -> np.ndarray:
-        return row_sum(*self.rows, weights, self.n_columns)
+        return self.rows.adjoint(weights)
 
     def solve(self, curvature: np.ndarray, total: float, mean: np.ndarray, side: np.ndarray) -> np.ndarray:
         """Conjugate gradients, to a tenth of the gradient: the rows with curvature change before long."""
@@ -275,7 +298,7 @@ class _SparseSteps(_FeatureSteps):
         for _ in range(_MOST_PRODUCTS):
             if size <= limit:
                 break
-            image = direction + curved_product(*self.rows, curved, curvature, direction)
+            image = direction + self.rows.curved(curved, curvature, direction)
             image -= total * (mean @ direction) * mean
             length = size / float(direction @ image)
             x += length * direction
@@ -286,7 +309,11 @@ class _SparseSteps(_FeatureSteps):
         return x
 
 
-def _steps_of(space: KernelSpace | FeatureSpace) -> _Steps:
+def _steps_of(space: RowSpace) -> _Steps:
     if isinstance(space, KernelSpace):
         return _KernelSteps(space)
-    return _SparseSteps(space) if sp.issparse(space.features) else _DenseSteps(space)
+    if isinstance(space, CenteredRows):
+        return _SparseSteps(space)
+    if sp.issparse(space.features):
+        return _SparseSteps(CenteredRows(space.features, np.zeros(space.n_params)))
+    return _DenseSteps(space)

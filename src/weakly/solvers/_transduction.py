@@ -20,10 +20,11 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from weakly.solvers._centered_rows import CenteredRows
 from weakly.solvers._label_sets import SignSet
 from weakly.solvers._result import SolverResult
 from weakly.solvers._row_losses import TwoSided
-from weakly.solvers._row_newton import RowFit, fit_rows
+from weakly.solvers._row_newton import RowFit, RowSpace, fit_rows
 from weakly.spaces import FeatureSpace, KernelSpace
 
 _MOST_ROUNDS = 100  # of the end game; it is over after two or three
@@ -47,25 +48,42 @@ class Ground:
     unlabeled: np.ndarray
 
     @cached_property
-    def centered(self) -> KernelSpace | FeatureSpace:
-        """The functions whose mean over the unlabelled rows is 0: with an offset they have any mean."""
-        if isinstance(self.space, FeatureSpace):
-            return FeatureSpace(self.space.features - self.space.features[self.unlabeled].mean(axis=0))
-        means = self.space.gram[self.unlabeled].mean(axis=0)
-        gram = self.space.gram - means
-        gram -= means[:, None] - means[self.unlabeled].mean()
-        return KernelSpace(gram)
+    def _means(self) -> np.ndarray:
+        """Mean feature of the unlabelled rows, or their mean kernel with each row."""
+        matrix = self.space.features if isinstance(self.space, FeatureSpace) else self.space.gram
+        return matrix[self._anchors].mean(axis=0)
 
     @cached_property
-    def coordinates(self) -> FeatureSpace:
+    def _anchors(self) -> np.ndarray:
+        return self.unlabeled if len(self.unlabeled) else np.arange(self.space.n_rows)
+
+    @cached_property
+    def centered(self) -> RowSpace:
+        """The functions whose mean over the unlabelled rows is 0: with an offset they have any mean."""
+        if isinstance(self.space, KernelSpace):
+            gram = self.space.gram - self._means
+            gram -= self._means[:, None] - self._means[self._anchors].mean()
+            return KernelSpace(gram)
+        if sp.issparse(self.space.features):
+            return CenteredRows(self.space.features, self._means.astype(np.float64))
+        return FeatureSpace(self.space.features - self._means)
+
+    @cached_property
+    def coordinates(self) -> FeatureSpace | CenteredRows:
         """The same as features, of which gradients may be taken one by one."""
-        if isinstance(self.space, FeatureSpace) and sp.issparse(self.space.features):
-            return self.space  # too many for another matrix; only optimisers with a free offset ask
-        if isinstance(self.centered, FeatureSpace):
+        if not isinstance(self.centered, KernelSpace):
             return self.centered
         values, vectors = np.linalg.eigh(self.centered.gram)
         kept = values > 1e-10 * values[-1]
         return FeatureSpace(vectors[:, kept] * np.sqrt(values[kept]))
+
+    def uncentered(self, theta: np.ndarray, offset: float) -> tuple[np.ndarray, float]:
+        """The same function and offset by parameters of the space as it was given."""
+        if isinstance(self.space, FeatureSpace):
+            return theta, float(offset - self._means @ theta)
+        raw = theta.copy()
+        raw[self._anchors] -= theta.sum() / len(self._anchors)
+        return raw, float(offset - self._means @ raw)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,12 +147,12 @@ class Transduction:
         return self.label_set.best(np.ones(len(scores)), scores)
 
     def machine_of(self, labels: np.ndarray, start: RowFit | None, tol: float, factor: float = 1.0) -> RowFit:
-        """The machine for given labels."""
-        return fit_rows(self.ground.space, self.loss_of(labels, factor), start=start, tol=tol)
+        """The machine for given labels, in the centred space."""
+        return fit_rows(self.ground.centered, self.loss_of(labels, factor), start=start, tol=tol)
 
     def supervised(self, tol: float) -> RowFit:
-        """The machine of the labelled rows."""
-        return fit_rows(self.ground.space, self.labeled_loss, tol=tol)
+        """The machine of the labelled rows, in the centred space."""
+        return fit_rows(self.ground.centered, self.labeled_loss, tol=tol)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,12 +201,13 @@ def finish(
     machine, labels, history = settle(problem, found, tol)
     if status == "converged" and not machine.converged:
         status = "max_iter"
+    theta, offset = problem.ground.uncentered(machine.theta, machine.offset)
     return SolverResult(
-        x=machine.theta,
+        x=theta,
         objective=np.array(history),
         criterion=np.full(len(history), machine.criterion),
         n_iter=n_iter,
         status=status,
-        intercept=machine.offset,
+        intercept=offset,
         labels=labels[None],
     )

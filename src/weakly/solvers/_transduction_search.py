@@ -21,16 +21,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import entr
 
+from weakly.solvers._centered_rows import CenteredRows
 from weakly.solvers._result import SolverResult
-from weakly.solvers._row_kernels import row_arrays, row_products, row_sum
 from weakly.solvers._row_losses import Annealed, Blurred, Bump, RowLoss, TwoSided
 from weakly.solvers._row_newton import fit_rows
 from weakly.solvers._transduction import Callback, Found, Search, Transduction, finish
-from weakly.spaces import FeatureSpace
 
 _COST_FACTORS = 2.0 ** np.arange(-10, 1)  # by which C* is raised
 _WIDTHS = np.geomspace(5.0, 0.05, 10)  # of the blur, in units of the margin
@@ -80,7 +78,8 @@ def solve_transduction(
     >>> result.labels[0].tolist(), result.status
     ([-1.0, 1.0, -1.0, 1.0], 'converged')
     """
-    search = SEARCHES[optimizer](problem) if len(problem.ground.unlabeled) else iter(())
+    # A row that is alone has the mean of the shares as its score where these are a mean: no search for it.
+    search = SEARCHES[optimizer](problem) if len(problem.ground.unlabeled) > 1 else iter(())
     return finish(problem, search, tol=tol, callback=callback)
 
 
@@ -144,7 +143,8 @@ def _gradient(problem: Transduction) -> Search:
 def _continuation(problem: Transduction) -> Search:
     """The errors of scores are those of a function with a random error: they grow with the norms of rows."""
     descent = _Descent(problem, offset=problem.mean_score)
-    norms = np.linalg.norm(problem.ground.coordinates.features, axis=1)
+    space = problem.ground.coordinates
+    norms = space.norms() if isinstance(space, CenteredRows) else np.linalg.norm(space.features, axis=1)
     norms = np.maximum(norms / (norms.mean() or 1.0), _LOOSE)
     for width in _WIDTHS:
         yield descent.to(Blurred(problem.labeled_loss, problem.unlabeled_costs, width * norms))
@@ -168,40 +168,38 @@ class _Descent:
     """Quasi-Newton descent (L-BFGS) from one loss to the next, with an offset that is given or free."""
 
     def __init__(self, problem: Transduction, offset: float | None) -> None:
-        space = problem.ground.coordinates
-        self.times, self.adjoint = _products(space)
-        self.offset = offset
-        self.point = np.zeros(space.n_params + (offset is None))
-        self.n_params = space.n_params
+        self.space, self.offset = problem.ground.coordinates, offset
+        self.n_params = self.space.n_params
+        self.point = np.zeros(self.n_params + (offset is None))
+        self.unit = float(problem.costs.sum()) / 2 or 1.0  # of the objective: what it is at 0
 
     def scores(self, point: np.ndarray) -> np.ndarray:
-        return self.times(point[: self.n_params]) + (point[-1] if self.offset is None else self.offset)
+        lift = point[-1] if self.offset is None else self.offset
+        return self.space.scores(point[: self.n_params]) + lift
 
     def to(self, loss: RowLoss) -> Found:
         """Go down to a minimum of half the squared norm and the loss."""
+        criterion = np.inf
 
         def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
+            nonlocal criterion
             theta, scores = point[: self.n_params], self.scores(point)
             slope = loss.slope(scores)
-            gradient = np.empty_like(point)
-            gradient[: self.n_params] = theta + self.adjoint(slope)
-            gradient[self.n_params :] = slope.sum()
-            return float(theta @ theta) / 2 + loss.value(scores), gradient
+            pull = self.space.adjoint(slope)
+            gradient = np.append(theta + pull, slope.sum())[: len(point)]
+            size = max(np.linalg.norm(theta), np.linalg.norm(pull))
+            criterion = float(np.linalg.norm(gradient) / size) if size > 0 else 0.0
+            return (float(theta @ theta) / 2 + loss.value(scores)) / self.unit, gradient / self.unit
 
-        options = {"maxiter": _MOST_DESCENT_STEPS, "gtol": _LOOSE, "ftol": 1e-8, "maxcor": 20}
-        self.point = minimize(objective, self.point, jac=True, method="L-BFGS-B", options=options).x
+        def stop(point: np.ndarray) -> None:
+            if criterion <= _LOOSE:
+                raise StopIteration
+
+        # Its own tests are in units of the objective at the start, which may be far above that at the end.
+        options = {"maxiter": _MOST_DESCENT_STEPS, "gtol": 0.0, "ftol": 1e-12, "maxcor": 20}
+        end = minimize(objective, self.point, jac=True, method="L-BFGS-B", options=options, callback=stop)
+        self.point = end.x
         return Found(self.scores(self.point))
-
-
-Product = Callable[[np.ndarray], np.ndarray]
-
-
-def _products(space: FeatureSpace) -> tuple[Product, Product]:
-    X = space.features
-    if not sp.issparse(X):
-        return (lambda theta: X @ theta), (lambda weights: weights @ X)
-    rows = row_arrays(X)
-    return (lambda theta: row_products(*rows, theta)), (lambda weights: row_sum(*rows, weights, X.shape[1]))
 
 
 SEARCHES: dict[str, Callable[[Transduction], Search]] = {

@@ -60,11 +60,12 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
         costs[labels.labeled] = self.C * weights[labels.labeled]
         ground = Ground(space, np.flatnonzero(labels.codes < 0))
         self.classes_ = labels.classes
+        columns = []
         with progress.stage(self.optimizer):
-            columns = [
-                self._solve(Transduction(ground, signs, costs, share), progress.count)
-                for signs, share in self._label_sets(labels)
-            ]
+            for signs, share in self._label_sets(labels):
+                was_stopped = columns and columns[-1].status == "stopped"
+                callback = _stop_at_once if was_stopped else progress.count  # one interrupt ends all classes
+                columns.append(self._solve(Transduction(ground, signs, costs, share), callback))
         self._publish(space, ground.unlabeled, columns, X.dtype)
         return self
 
@@ -112,6 +113,10 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
     def _decisions(self, X):
         scores = self._score(X)
         return scores + self._offset.astype(scores.dtype)
+
+
+def _stop_at_once(*state):
+    return False
 
 
 def whole_counts(shares, n_rows):

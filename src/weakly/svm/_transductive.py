@@ -43,11 +43,12 @@ class TransductiveSVC(TransductiveClassifier):
         ``C``: the more rows there are, the less each should count, or they overrule the labels.
     optimizer : str, default="annealing"
         "annealing" gives unlabelled rows both labels, with probabilities that become certain as a temperature
-        falls; most often it finds the lowest objective. "gradient" and "newton" descend a smooth loss of
-        unlabelled rows, whose cost is raised in steps. "continuation" blurs the objective and follows its
-        minimum as the blur narrows. "cccp" replaces the concave part of the loss by its tangent, again and
-        again. "switching" swaps the labels of one pair at a time while their cost is raised; "multi_switch"
-        of all pairs that gain. "branch_and_bound" finds the global minimum, for a few dozen unlabelled rows.
+        falls; unless ``C`` is very large it most often finds the lowest objective. "gradient" and "newton"
+        descend a smooth loss of unlabelled rows, whose cost is raised in steps. "continuation" blurs the
+        objective and follows its minimum as the blur narrows. "cccp" replaces the concave part of the loss by
+        its tangent, again and again. "switching" swaps the labels of one pair at a time while their cost is
+        raised; "multi_switch" of all pairs that gain. "branch_and_bound" finds the global minimum, for a few
+        dozen unlabelled rows.
     balance : "labeled", array-like of shape (n_classes,) or float, default="labeled"
         Shares of the classes among the unlabelled rows, in sorted order; a number is the share of the second
         of two. "labeled" takes those among the labels, drawn towards equal shares as far as few labels leave
@@ -70,10 +71,11 @@ class TransductiveSVC(TransductiveClassifier):
     max_nodes : int, default=100000
         Most nodes of "branch_and_bound", for each class.
     max_seconds : float or None, default=None
-        Most time of "branch_and_bound", for each class; what is left of the gap is in ``result_.criterion``.
+        Time after which "branch_and_bound" visits no more nodes, for each class; what is left of the gap is
+        in ``result_.criterion``.
     tol : float, default=1e-4
-        Largest norm of the gradient of the machine, relative to that of its function; with "branch_and_bound"
-        also the largest relative gap.
+        Largest norm of the gradient of the machine, relative to that of its function or of the pull of the
+        rows; with "branch_and_bound" also the largest relative gap.
     unlabeled : "auto", None or a label, default="auto"
         Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
         floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
@@ -105,7 +107,8 @@ class TransductiveSVC(TransductiveClassifier):
         Kernel with its parameters as numbers.
     result_ : SolverResult
         What the solver reports: in ``objective`` the one above, without any smoothing, at the labels that the
-        optimiser found and at the better ones that their machine led to; with several classes their sum.
+        optimiser found and at the better ones that their machine led to; with several classes their sum,
+        each against the rest and before offsets are shifted.
     n_iter_ : int
         Stages of the optimiser, or nodes; the most of any class.
 

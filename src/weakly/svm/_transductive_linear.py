@@ -37,7 +37,8 @@ class TransductiveLinearSVC(TransductiveClassifier):
         of two. "labeled" takes those among the labels, drawn towards equal shares as far as few labels leave
         it open. The labels in ``transduction_`` have these shares, to a row.
     tol : float, default=1e-3
-        Largest norm of the gradient of the machine, relative to that of its weights.
+        Largest norm of the gradient of the machine, relative to that of its weights or of the pull of the
+        rows.
     unlabeled : "auto", None or a label, default="auto"
         Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
         floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
@@ -69,7 +70,8 @@ class TransductiveLinearSVC(TransductiveClassifier):
         Cost of the loss of an unlabelled row.
     result_ : SolverResult
         What the solver reports: in ``objective`` the one above at the labels that the optimiser found and at
-        the better ones that their machine led to; with several classes their sum.
+        the better ones that their machine led to; with several classes their sum,
+        each against the rest and before offsets are shifted.
     n_iter_ : int
         Stages of the optimiser; the most of any class.
 
@@ -93,10 +95,9 @@ class TransductiveLinearSVC(TransductiveClassifier):
     >>> import numpy as np
     >>> from weakly import TransductiveLinearSVC
     >>> from weakly.datasets import make_sparse_text
-    >>> X, y = make_sparse_text(2000, 500, random_state=0)
-    >>> partial = np.full(2000, -1)
-    >>> partial[:20] = y[:20]
-    >>> bool(np.mean(TransductiveLinearSVC().fit(X, partial).transduction_ == y) > 0.8)
+    >>> text = make_sparse_text(2000, 500, n_per_class=10, random_state=0)
+    >>> model = TransductiveLinearSVC().fit(text.X, text.y_partial)
+    >>> bool(np.mean(model.transduction_ == text.y) > 0.8)
     True
     """
 
