@@ -304,6 +304,17 @@ def test_a_single_step_lowers_the_objective(space, offset):
     assert three.objective == pytest.approx(values[-1], rel=1e-12)
 
 
+@pytest.mark.parametrize("space", SPACES)
+def test_it_ends_when_nothing_is_left_to_gain(space):
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(50, 4))
+    loss = loss_of("labels", rng, X)
+    fit = fit_rows(SPACES[space](X), loss, tol=0.0)
+    assert fit.n_iter < 30
+    assert fit.criterion <= 1e-4
+    assert fit.objective == pytest.approx(fit_convex(X, loss, None).value, rel=1e-9)
+
+
 def hilly(seed, cost):
     """Two clouds with a label or two and a hill for all other rows."""
     rng = np.random.default_rng(seed)

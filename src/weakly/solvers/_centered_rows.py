@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from weakly.solvers._row_kernels import curved_product, row_arrays, row_products, row_sum
 
@@ -63,11 +62,3 @@ class CenteredRows:
         along = row_products(*self._arrays, self.mean)
         gram = (self.X.astype(np.float64) @ self.X.T.astype(np.float64)).toarray()
         return gram - along - along[:, None] + self.mean @ self.mean
-
-
-def centered_rows(X: Any, rows: np.ndarray) -> CenteredRows:
-    """Take the mean of some rows from all."""
-    weights = np.zeros(X.shape[0])
-    weights[rows] = 1 / max(len(rows), 1)
-    X = sp.csr_array(X)
-    return CenteredRows(X, row_sum(*row_arrays(X), weights, X.shape[1]))

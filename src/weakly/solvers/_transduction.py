@@ -97,7 +97,7 @@ class Transduction:
     label_set : SignSet
         Known signs, and the bounds of the number of positive ones among the others.
     costs : ndarray of shape (n_rows,)
-        ``C`` of labelled and ``C*`` of unlabelled rows.
+        ``C`` of each labelled row, and ``C*``, the same for all unlabelled ones.
     share : float
         Share of positive signs among the unlabelled rows, of which the bounds are the rounding.
 
@@ -170,15 +170,13 @@ def settle(problem: Transduction, found: Found, tol: float) -> tuple[RowFit, np.
     """Label and fit in turn until the labels stay: machine, labels, and the objective after each fit."""
     labels, machine = problem.best_labels(found.scores), found.machine
     history: list[float] = []
-    for _ in range(_MOST_ROUNDS):
+    while True:
         machine = problem.machine_of(labels, machine, tol)
         history.append(machine.objective)
         better = problem.best_labels(machine.scores)
-        if np.array_equal(better, labels):
-            break
+        if np.array_equal(better, labels) or len(history) == _MOST_ROUNDS:
+            return machine, labels, history
         labels = better
-    assert machine is not None
-    return machine, labels, history
 
 
 def finish(

@@ -23,11 +23,11 @@ class TransductiveLinearSVC(TransductiveClassifier):
 
     Parameters
     ----------
-    C : float, default=10.0
+    C : float, default=30.0
         Cost of the loss of a labelled row.
     C_unlabeled : float or "auto", default="auto"
-        Cost of the loss of an unlabelled row. "auto" is ``C n_labeled / n_unlabeled``, at most ``C``: all
-        together then count as much as the labelled rows.
+        Cost of the loss of an unlabelled row. "auto" is ``C n_labeled / n_unlabeled / 2``, at most ``C``: all
+        together then count half as much as the labelled rows.
     optimizer : {"annealing", "multi_switch"}, default="annealing"
         "annealing" gives unlabelled rows both labels, with probabilities that become certain as a temperature
         falls. "multi_switch" swaps the labels of all pairs that gain by it while the cost of unlabelled rows
@@ -109,7 +109,7 @@ class TransductiveLinearSVC(TransductiveClassifier):
 
     def __init__(
         self,
-        C=10.0,
+        C=30.0,
         *,
         C_unlabeled="auto",
         optimizer="annealing",
@@ -137,7 +137,7 @@ class TransductiveLinearSVC(TransductiveClassifier):
     def _unlabeled_cost(self, labels):
         n_labeled = len(labels.labeled)
         if isinstance(self.C_unlabeled, str):
-            return self.C * min(1.0, n_labeled / max(len(labels.codes) - n_labeled, 1))
+            return self.C * min(1.0, n_labeled / max(len(labels.codes) - n_labeled, 1) / 2)
         return float(self.C_unlabeled)
 
     def _space(self, X):
