@@ -160,7 +160,7 @@ class TransductiveSVC(TransductiveClassifier):
         "max_nodes": [Interval(Integral, 1, None, closed="left")],
         "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
     }
-    _n_grams = 4  # the kernel, centred, its eigenvectors and what Newton's method factors
+    _n_grams = 5  # the kernel, the same centred, and three on the way to its eigenvectors
     _is_linear_always = False
 
     def __init__(
