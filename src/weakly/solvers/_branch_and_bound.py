@@ -45,8 +45,8 @@ def solve_branch_and_bound(
 ) -> SolverResult:
     """Find the signs of the unlabelled rows whose machine costs least of all, for some dozen rows.
 
-    The time depends on how well the rows are separated far more than on their number: a hundred rows may take
-    a second, or thirty an hour.
+    The time depends on how well the rows are separated, and on their cost, far more than on their number: two
+    hundred rows may take a second, or thirty of little cost a minute.
 
     Parameters
     ----------

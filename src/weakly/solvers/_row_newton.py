@@ -109,6 +109,7 @@ def fit_rows(
         start = RowFit(np.zeros(space.n_params), 0.0, np.zeros(space.n_rows), np.inf, np.inf, 0, False)
     first = start.offset if offset is None else offset
     point = _assess(steps, loss, start.theta, start.scores - start.offset, first)
+    least_unit = _ROUNDING * abs(loss.value(np.zeros(space.n_rows))) or 1.0
     gain = promised = np.inf  # of a step, by the objective and by its parabola, relative to the objective
     for step in range(max_iter + 1):
         gradient = steps.gradient(point)
@@ -119,7 +120,7 @@ def fit_rows(
             break
         target = steps.minimize(point, gradient, offset is None)
         previous, (point, promised) = point, _search_line(steps, loss, point, *target)
-        unit = abs(previous.objective) or 1.0
+        unit = max(abs(previous.objective), least_unit)
         gain, promised = (previous.objective - point.objective) / unit, abs(promised) / unit
     end = float(criterion), step, bool(criterion <= tol or promised <= _ROUNDING)
     return RowFit(point.theta, point.offset, point.scores, point.objective, *end)
