@@ -212,6 +212,31 @@ def test_every_container(make):
         np.testing.assert_array_equal(narrow.transduction_, expected)
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    ["rbf", "linear", "poly", "chi2", "cosine", lambda A, B: np.exp(-((A[:, None] - B) ** 2).sum(axis=2))],
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_kernel_finds_separated_classes(kernel, dtype):
+    X, y, partial = blobs((20, 15, 10), distance=9.0)
+    X = np.exp(X / 4).astype(dtype)  # positive, for chi2, and the classes in different directions
+    names = np.where(partial < 0, None, np.array(["a", "b", "c"])[partial])
+    model = TransductiveSVC(kernel=kernel, balance=[18, 13, 8]).fit(X, names)
+    assert model.transduction_.tolist() == np.array(["a", "b", "c"])[y].tolist()
+    assert model.decision_function(X).dtype == dtype
+
+
+def test_repeated_and_unsorted_entries_of_sparse_rows():
+    X, _, partial = blobs()
+    whole = sp.csr_array(X)
+    columns = np.tile(np.arange(X.shape[1])[::-1], 2)
+    halves = np.hstack([X[:, ::-1], X[:, ::-1]]).ravel() / 2
+    pointers = np.arange(0, len(halves) + 1, len(columns))
+    parts = sp.csr_array((halves, np.tile(columns, len(X)), pointers), shape=X.shape)
+    expected = TransductiveLinearSVC().fit(whole, partial).decision_function(whole)
+    np.testing.assert_allclose(TransductiveLinearSVC().fit(parts, partial).decision_function(parts), expected)
+
+
 def test_wide_dense_rows_and_long_indices():
     X, y, partial = blobs((20, 20), distance=9.0)
     wide = np.hstack([X, np.zeros((40, 2000))])

@@ -10,7 +10,7 @@ problem with far better numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg as sla
@@ -232,11 +232,17 @@ class _KernelSteps:
 class _FeatureSteps:
     """In features, where the offset is eliminated: it is what makes weighted mean scores meet."""
 
+    def __init__(self, space: Any) -> None:
+        self.space = space
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        return self.space.scores(theta)
+
     def penalty(self, theta: np.ndarray, values: np.ndarray) -> float:
         return float(theta @ theta)
 
     def gradient(self, point: _Point) -> np.ndarray:
-        return point.theta + self.adjoint(point.slope)
+        return point.theta + self.space.adjoint(point.slope)
 
     def norm(self, gradient: np.ndarray) -> float:
         return float(np.linalg.norm(gradient))
@@ -245,17 +251,11 @@ class _FeatureSteps:
         total = float(point.curvature.sum())
         if total == 0:
             return point.theta - gradient, point.offset
-        mean = self.adjoint(point.curvature) / total if is_free else np.zeros_like(gradient)
+        mean = self.space.adjoint(point.curvature) / total if is_free else np.zeros_like(gradient)
         pull = float(point.slope.sum())
         step = self.solve(point.curvature, total, mean, pull * mean - gradient)
         lift = -pull / total - mean @ step if is_free else 0.0
         return point.theta + step, float(point.offset + lift)
-
-    def values(self, theta: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
-    def adjoint(self, weights: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
 
     def solve(self, curvature: np.ndarray, total: float, mean: np.ndarray, side: np.ndarray) -> np.ndarray:
         """Apply the inverse of ``I + Z'HZ - total mean mean'``."""
@@ -263,33 +263,15 @@ class _FeatureSteps:
 
 
 class _DenseSteps(_FeatureSteps):
-    def __init__(self, space: FeatureSpace) -> None:
-        self.features = space.features
-
-    def values(self, theta: np.ndarray) -> np.ndarray:
-        return self.features @ theta
-
-    def adjoint(self, weights: np.ndarray) -> np.ndarray:
-        return weights @ self.features
-
     def solve(self, curvature: np.ndarray, total: float, mean: np.ndarray, side: np.ndarray) -> np.ndarray:
         curved = np.flatnonzero(curvature)
-        scaled = self.features[curved] * np.sqrt(curvature[curved])[:, None]
+        scaled = self.space.features[curved] * np.sqrt(curvature[curved])[:, None]
         matrix = scaled.T @ scaled - total * np.outer(mean, mean)
         matrix.flat[:: len(mean) + 1] += 1.0
         return sla.solve(matrix, side, assume_a="pos", overwrite_a=True, check_finite=False)
 
 
 class _SparseSteps(_FeatureSteps):
-    def __init__(self, rows: CenteredRows) -> None:
-        self.rows = rows
-
-    def values(self, theta: np.ndarray) -> np.ndarray:
-        return self.rows.scores(theta)
-
-    def adjoint(self, weights: np.ndarray) -> np.ndarray:
-        return self.rows.adjoint(weights)
-
     def solve(self, curvature: np.ndarray, total: float, mean: np.ndarray, side: np.ndarray) -> np.ndarray:
         """Conjugate gradients, to a tenth of the gradient: the rows with curvature change before long."""
         curved = np.flatnonzero(curvature)
@@ -299,7 +281,7 @@ class _SparseSteps(_FeatureSteps):
         for _ in range(_MOST_PRODUCTS):
             if size <= limit:
                 break
-            image = direction + self.rows.curved(curved, curvature, direction)
+            image = direction + self.space.curved(curved, curvature, direction)
             image -= total * (mean @ direction) * mean
             length = size / float(direction @ image)
             x += length * direction

@@ -27,7 +27,7 @@ from weakly.solvers._row_losses import TwoSided
 from weakly.solvers._row_newton import RowFit, RowSpace, fit_rows
 from weakly.spaces import FeatureSpace, KernelSpace
 
-_MOST_ROUNDS = 100  # of the end game; it is over after two or three
+_MOST_ROUNDS = 100  # of the end game; it is over after a few
 
 Callback = Callable[[float], bool | None]
 
