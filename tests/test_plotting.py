@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from weakly.plotting import plot_transduction, project
+from weakly.plotting import plot_regions, plot_transduction, project
 
 X = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [6.0, 5.0]])
 
@@ -178,3 +178,36 @@ def test_missing_matplotlib_names_the_command():
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert "ImportError: weakly.plotting needs matplotlib: pip install 'weakly[plot]'" in result.stderr
+
+
+def outlines(ax):
+    """Corner, colour and width of the line of each region drawn."""
+    return {
+        patch.get_xy(): (patch.get_edgecolor()[:3], patch.get_linewidth() > 1)
+        for patch in sorted(ax.patches, key=lambda patch: patch.get_zorder())
+    }
+
+
+def test_regions_are_outlined_where_they_lie(ax):
+    # 2 x 3 regions of 20 x 20 pixels, numbered row by row
+    plot_regions(np.zeros((40, 60, 3)), (2, 3), located=[4, 2], is_key=[0, 1, 0, 0, 1, 0], ax=ax)
+    white, red, green = (to_rgba(name)[:3] for name in ("white", "red", "lime"))
+    assert outlines(ax) == {
+        (19.5, -0.5): (white, False),
+        (19.5, 19.5): (green, True),
+        (39.5, -0.5): (red, True),
+    }
+    assert {(patch.get_width(), patch.get_height()) for patch in ax.patches} == {(20.0, 20.0)}
+
+
+def test_a_bag_without_a_region_is_drawn_plain(ax):
+    assert not plot_regions(np.zeros((4, 4)), (2, 2), located=-1, ax=ax).patches
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"located": 6}, "Region 6 is not in a grid of 2 x 3"), ({"is_key": [True]}, "one entry for each of 6")],
+)
+def test_regions_off_the_grid_are_errors(ax, change, message):
+    with pytest.raises(ValueError, match=message):
+        plot_regions(np.zeros((40, 60)), (2, 3), ax=ax, **change)

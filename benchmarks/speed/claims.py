@@ -16,6 +16,7 @@ from transductive import TRANSDUCTIVE
 
 import weakly
 from boosting import BOOSTING
+from multi_instance import BAGS
 from weakly.datasets import load
 from weakly.graphs import neighbor_graph
 from weakly.solvers import (
@@ -334,4 +335,5 @@ CLAIMS = [
     *BOOSTING,
     *FEW,
     *TRANSDUCTIVE,
+    *BAGS,
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -70,6 +71,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def reason_to_skip(claim: Claim) -> str:
     """Say why a claim cannot be measured here, if so."""
+    if claim.needs and find_spec(claim.needs) is None:
+        return f"its rival needs {claim.needs}: pip install {claim.needs}"
     try:
         available = list_datasets()
     except ValueError as error:

@@ -37,6 +37,7 @@ class Claim:
     memory_limit_gb: float | None = None
     lower_error: bool = False
     repeats: int = 7
+    needs: str = ""  # module of the rival, which is no dependency of the project
 
 
 def usps() -> tuple[np.ndarray, np.ndarray]:

@@ -21,8 +21,33 @@ from weakly.spaces import FeatureSpace, build_space
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
-class KernelEstimator(BaseEstimator):
-    """Parameters of a kernel and its approximation, and checks of rows."""
+class RowEstimator(BaseEstimator):
+    """Checks of rows: those of a fit, and new ones."""
+
+    _last_published = "_function"  # what only a fit that came to its end has set
+
+    def _check_rows(self, X, y):
+        """Stage 1 of fit: parameters and rows, before any work."""
+        if y is None:
+            check_params(self)
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X = self._check_features(X)
+        check_consistent_length(X, y)
+        return X
+
+    def _check_features(self, X):
+        """The same where there are no labels."""
+        check_params(self)
+        X = validate_data(self, X, ensure_min_samples=2, order="C", **_ROWS)
+        return X.sorted_indices() if sp.issparse(X) and not X.has_sorted_indices else X
+
+    def _check_new(self, X):
+        check_is_fitted(self, self._last_published)
+        return validate_data(self, X, reset=False, **_ROWS)
+
+
+class KernelEstimator(RowEstimator):
+    """Parameters of a kernel and its approximation."""
 
     _parameter_constraints: dict = {
         "kernel": [StrOptions({"rbf", "linear", "poly", "chi2", "cosine", "precomputed"}), callable],
@@ -45,21 +70,6 @@ class KernelEstimator(BaseEstimator):
         tags.input_tags.sparse = self.kernel not in ("precomputed", "chi2")
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-    def _check_rows(self, X, y):
-        """Stage 1 of fit: parameters and rows, before any work."""
-        if y is None:
-            check_params(self)
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        X = self._check_features(X)
-        check_consistent_length(X, y)
-        return X
-
-    def _check_features(self, X):
-        """The same where there are no labels."""
-        check_params(self)
-        X = validate_data(self, X, ensure_min_samples=2, order="C", **_ROWS)
-        return X.sorted_indices() if sp.issparse(X) and not X.has_sorted_indices else X
 
     _n_grams = 2  # matrices of the size of the Gram matrix that a fit holds at a time
     _is_linear_always = True  # whether dense rows with more columns than rows are to stay rows
@@ -84,12 +94,11 @@ class KernelEstimator(BaseEstimator):
 
     def _score(self, X):
         """Values of the published function on new rows."""
-        X = self._check_new(X)
-        return self._function(X).astype(X.dtype, copy=False)
+        return self._values(self._check_new(X))
 
-    def _check_new(self, X):
-        check_is_fitted(self, "_function")
-        return validate_data(self, X, reset=False, **_ROWS)
+    def _values(self, X):
+        """The same for rows that were checked."""
+        return self._function(X).astype(X.dtype, copy=False)
 
 
 class GraphEstimator(KernelEstimator):

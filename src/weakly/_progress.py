@@ -31,6 +31,7 @@ class Progress:
         self.title = title
         self.verbose = verbose
         self.n_iter = 0
+        self.is_stopped = False  # set by a fit of several parts whose user interrupted one of them
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -40,11 +41,12 @@ class Progress:
         yield
         self._say(f"{name}: {time.perf_counter() - start:.2f} s")
 
-    def count(self, *state: object) -> None:
-        """Count an iteration; a callback that looks at nothing and stops nothing."""
+    def count(self, *state: object) -> bool | None:
+        """Count an iteration; a callback that looks at nothing, and stops what comes after an interrupt."""
         self.n_iter += 1
         if self.n_iter % _EVERY == 1:
             self._say(f"iteration {self.n_iter}", end="\r")
+        return False if self.is_stopped else None
 
     def _say(self, text: str, end: str = "\n") -> None:
         if self.verbose:

@@ -10,10 +10,11 @@ from weakly._labels import find_unlabeled
 try:
     from matplotlib import colormaps
     from matplotlib.colors import to_rgba
+    from matplotlib.patches import Rectangle
 except ModuleNotFoundError as error:
     raise ImportError("weakly.plotting needs matplotlib: pip install 'weakly[plot]'") from error
 
-__all__ = ["plot_transduction", "project"]
+__all__ = ["plot_regions", "plot_transduction", "project"]
 
 _MAX_LEGEND = 20
 _MANY_ROWS = 10_000
@@ -127,6 +128,69 @@ def plot_transduction(
     _add_legend(ax)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
+    return ax
+
+
+def plot_regions(image, shape, *, located=None, is_key=None, ax=None):
+    """Draw a picture with the region that was located in it, and the regions that should be.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width) or (height, width, 3)
+        The picture.
+    shape : pair of int
+        Rows and columns of its grid of regions, which are numbered row by row.
+    located : int or array-like of int or None, default=None
+        Regions that were located, as ``key_instances`` of a classifier of bags gives them; drawn thick. A
+        negative number is none.
+    is_key : array-like of bool of shape (n_regions,) or None, default=None
+        Which regions are of interest; drawn thin. Located ones are green if they are of interest and red if
+        not; where that is not known, yellow.
+    ax : matplotlib Axes, default=None
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The picture.
+
+    Raises
+    ------
+    ValueError
+        If a region is not in the grid, or ``is_key`` has not one entry per region.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from weakly.plotting import plot_regions
+    >>> ax = plot_regions(np.zeros((40, 60)), (2, 3), located=4, ax=Figure().add_subplot())
+    >>> [patch.get_xy() for patch in ax.patches]
+    [(19.5, 19.5)]
+    """
+    image = np.asarray(image)
+    n_rows, n_cols = shape
+    if n_rows < 1 or n_cols < 1:
+        raise ValueError(f"shape is {shape}: a grid has a row and a column at least.")
+    height, width = image.shape[0] / n_rows, image.shape[1] / n_cols
+    keys = np.zeros(n_rows * n_cols, dtype=bool) if is_key is None else np.asarray(is_key, dtype=bool)
+    if keys.shape != (n_rows * n_cols,):
+        raise ValueError(
+            f"is_key has shape {keys.shape}: give one entry for each of {n_rows * n_cols} regions."
+        )
+    places = np.atleast_1d(np.asarray([] if located is None else located, dtype=int))
+    if (places >= len(keys)).any():
+        raise ValueError(f"Region {places.max()} is not in a grid of {n_rows} x {n_cols}, numbered from 0.")
+    ax = _new_axes() if ax is None else ax
+    ax.imshow(image, cmap="gray")
+    hit = "yellow" if is_key is None else "lime"
+    for region in np.union1d(np.flatnonzero(keys), places[places >= 0]).tolist():
+        corner = (region % n_cols * width - 0.5, region // n_cols * height - 0.5)
+        is_located = region in places
+        color = (hit if keys[region] or is_key is None else "red") if is_located else "white"
+        style = {"linewidth": 2.5, "zorder": 3} if is_located else {"linewidth": 0.5, "alpha": 0.7}
+        ax.add_patch(Rectangle(corner, width, height, fill=False, edgecolor=color, **style))
+    ax.set_axis_off()
     return ax
 
 

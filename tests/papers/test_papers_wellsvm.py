@@ -7,11 +7,19 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from weakly.datasets import make_bags
+from weakly import BagMarginSVC, Bags
+from weakly.datasets import make_bags, make_pictures
 from weakly.papers import _protocols, load
-from weakly.papers.wellsvm import _scale
+from weakly.papers.wellsvm import _bag_protocols, _scale
+from weakly.papers.wellsvm._bag_protocols import (
+    bag_accuracy,
+    chosen_model,
+    draw_pictures,
+    located_regions,
+    standardised,
+)
 from weakly.papers.wellsvm._clustering import NEWS, news_clustering
-from weakly.papers.wellsvm._multi_instance import BAGS, bag_accuracy
+from weakly.papers.wellsvm._multi_instance import BAGS, TABLE10
 
 SMALL = "400x300x40"
 
@@ -111,3 +119,63 @@ def test_news_are_split_by_the_first_part_of_their_names(tmp_path, monkeypatch):
         measured = news_clustering(NEWS.settings[row], "comp-sci", 0)
         assert measured["value"] == 100.0
         assert measured["smaller_cluster"] == pytest.approx(min(first.mean(), 1 - first.mean()))
+
+
+def test_pictures_have_the_published_numbers():
+    totals = [
+        sum(TABLE10.published[row, column] for column in TABLE10.columns)
+        for row in ("WellSVM", "mi-SVM", "MI-SVM", "MI-Kernel", "DD", "EM-DD", "CkNN-ROI")
+    ]
+    assert totals == pytest.approx([2.55, 1.94, 1.68, 1.80, 1.51, 2.54, 2.11])
+    assert set(TABLE10.rows) == {row for row, _ in TABLE10.published}
+
+
+def test_targets_of_bags_are_three_points_below_the_published_numbers():
+    for (row, column), value in BAGS.published.items():
+        assert BAGS.targets[row, column] == pytest.approx(value - 3)
+
+
+def test_draws_of_pictures_take_ten_of_each_category():
+    categories = np.random.default_rng(0).permutation(np.repeat(np.arange(3), 30))
+    train, test = draw_pictures(categories, 4)
+    assert np.bincount(categories[train]).tolist() == [10, 10, 10]
+    np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(90))
+    assert set(draw_pictures(categories, 5)[0]) != set(train)
+
+
+def test_the_setting_that_does_best_inside_is_taken(musk1):
+    # of two widths the tiny one sees no neighbours, and of two orders of the same grid the result is one
+    settings = {
+        "estimator": "weakly.MultiInstanceKernelSVC",
+        "params": {},
+        "n_folds": 3,
+        "grid": [{"width": 0.01}, {"width": 0.7}],
+    }
+    bags, _ = standardised(*[Bags.from_ids(musk1.X, musk1.bags)] * 2)
+    mean_squared = 2 * bags.rows.var(axis=0).sum()
+    for grid in (settings["grid"], settings["grid"][::-1]):
+        model = chosen_model(settings | {"grid": grid}, bags, musk1.bag_y)
+        assert model.gamma == pytest.approx(1 / (2 * 0.7**2 * mean_squared))
+    alone = chosen_model(settings | {"grid": [{"width": 0.7}]}, bags, musk1.bag_y)
+    np.testing.assert_allclose(alone.decision_function(bags), model.decision_function(bags))
+
+
+def test_located_regions_are_rated_on_pictures_held_out(monkeypatch):
+    data = make_pictures(14, random_state=3)
+    monkeypatch.setattr(_bag_protocols, "_pictures", lambda: data)
+    settings = {"estimator": "weakly.BagMarginSVC", "params": {"C": 10.0, "gamma": "median"}}
+    found = located_regions(settings, "castle", 1)
+    train, test = draw_pictures(data.bag_y, 1)
+    rows = [data.features[data.bags == picture] for picture in range(70)]
+    scaler = StandardScaler().fit(np.vstack([rows[picture] for picture in train]))
+    rows = [scaler.transform(part) for part in rows]
+    model = BagMarginSVC(C=10.0, gamma="median").fit([rows[p] for p in train], data.bag_y[train] == 0)
+    hits = n_predicted = 0
+    for picture in test:
+        scores = model.instance_decision_function([rows[picture]])[0]
+        if scores.max() > 0:
+            n_predicted += 1
+            hits += data.bag_y[picture] == 0 and data.is_key[data.bags == picture][scores.argmax()]
+    assert found["value"] == pytest.approx(2 * hits / (4 + n_predicted))
+    assert found["relevant"] == pytest.approx(hits / 4)
+    assert hits > 0

@@ -1,5 +1,27 @@
 """Classifiers of bags of instances, whose labels are known for whole bags only."""
 
+from weakly.multi_instance._adapter import InstanceTransformer
+from weakly.multi_instance._bags import Bags
+from weakly.multi_instance._citation import CitationKNNClassifier
+from weakly.multi_instance._diverse_density import DiverseDensityClassifier, EMDDClassifier
+from weakly.multi_instance._hausdorff import bag_distances
+from weakly.multi_instance._margin import BagMarginSVC, InstanceMarginSVC
+from weakly.multi_instance._metrics import SuccessRates, bag_scores, success_rates
+from weakly.multi_instance._set_kernel import MultiInstanceKernelSVC
 from weakly.multi_instance._well import WellMultiInstanceSVC
 
-__all__ = ["WellMultiInstanceSVC"]
+__all__ = [
+    "BagMarginSVC",
+    "Bags",
+    "CitationKNNClassifier",
+    "DiverseDensityClassifier",
+    "EMDDClassifier",
+    "InstanceMarginSVC",
+    "InstanceTransformer",
+    "MultiInstanceKernelSVC",
+    "SuccessRates",
+    "WellMultiInstanceSVC",
+    "bag_distances",
+    "bag_scores",
+    "success_rates",
+]

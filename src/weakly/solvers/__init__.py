@@ -6,10 +6,13 @@ from weakly.solvers._cheeger import solve_cheeger
 from weakly.solvers._conjugate import solve_conjugate
 from weakly.solvers._cutting_plane import solve_cutting_plane
 from weakly.solvers._direct import solve_newton, solve_ridge
+from weakly.solvers._diverse_density import solve_diverse_density
 from weakly.solvers._exclusive import solve_exclusive
+from weakly.solvers._group_hinge import solve_group_hinge
 from weakly.solvers._hinge import solve_hinge
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import prox_hinge
+from weakly.solvers._key_margin import solve_bag_margin, solve_instance_margin
 from weakly.solvers._label_machine import KernelMachine, LabelMachine, supervised_scores
 from weakly.solvers._label_sets import KeyInstances, LabelSet, SignSet
 from weakly.solvers._label_walk import solve_label_walk
@@ -56,14 +59,18 @@ __all__ = [
     "prox_total_variation",
     "prox_total_variation_reference",
     "resplit_pairs",
+    "solve_bag_margin",
     "solve_box_dual",
     "solve_branch_and_bound",
     "solve_cheeger",
     "solve_conjugate",
     "solve_cutting_plane",
+    "solve_diverse_density",
     "solve_exclusive",
+    "solve_group_hinge",
     "solve_hinge",
     "solve_hinge_dual",
+    "solve_instance_margin",
     "solve_label_walk",
     "solve_newton",
     "solve_poisson",

@@ -110,12 +110,29 @@ class KeyInstances:
     signs: np.ndarray
     n_keys: int = 1
 
+    @classmethod
+    def of_bags(cls, bag_of: np.ndarray, is_positive: np.ndarray, n_keys: int = 1) -> KeyInstances:
+        """Lines of bags: one for each positive bag that has rows, then one for each row of the others."""
+        positive_rows = is_positive[bag_of]
+        names = np.where(positive_rows, bag_of, len(is_positive) + np.arange(len(bag_of)))
+        known, owner = np.unique(names, return_inverse=True)
+        return cls(owner, np.where(known < len(is_positive), 1.0, -1.0), n_keys)
+
+    def means(self) -> np.ndarray:
+        """The vector that takes the mean of all rows of a positive bag."""
+        shares = self.signs / np.where(self.signs > 0, np.bincount(self.owner), 1)
+        return shares[self.owner]
+
+    def lines(self, label: np.ndarray) -> sp.csr_array:
+        """The matrix ``S`` of a label vector."""
+        rows = np.flatnonzero(label)
+        return sp.csr_array((label[rows], (self.owner[rows], rows)), shape=(len(self.signs), len(label)))
+
     def gram(self, kernel: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weighted sum of the Gram matrices that label vectors make."""
         total = np.zeros((len(self.signs), len(self.signs)))
         for label, weight in zip(labels, weights, strict=True):
-            rows = np.flatnonzero(label)
-            lines = sp.csr_array((label[rows], (self.owner[rows], rows)), shape=(len(total), len(kernel)))
+            lines = self.lines(label)
             total += weight * (lines @ (lines @ kernel).T)
         return total
 
@@ -128,12 +145,24 @@ class KeyInstances:
 
         [wellsvm] Eq. (25): within a bag the dual is one number, so the rows with the largest scores are best.
         """
+        if self.n_keys == 1:
+            return self._largest(scores)
         order = np.lexsort((-scores, self.owner))
         sizes = np.bincount(self.owner)
         rank = np.empty(len(order), dtype=np.intp)
         rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         shares = self.signs / np.where(self.signs > 0, np.minimum(sizes, self.n_keys), 1)
         return np.where(rank < self.n_keys, shares[self.owner], 0.0)
+
+    def _largest(self, scores: np.ndarray) -> np.ndarray:
+        """The row with the largest score of each line, the first of several; no sorting of all."""
+        largest = np.full(len(self.signs), -np.inf)
+        np.maximum.at(largest, self.owner, scores)
+        candidates = np.flatnonzero(scores == largest[self.owner])
+        owners, firsts = np.unique(self.owner[candidates], return_index=True)
+        label = np.zeros(len(scores))
+        label[candidates[firsts]] = self.signs[owners]
+        return label
 
     def relaxed(self, dual: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Kernel expansion of a step of the power method, were shares any numbers."""

@@ -1,0 +1,68 @@
+"""What support vector machines for bags share: a kernel between instances, and a function for each class."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from weakly._compat import Interval
+from weakly._estimator import KernelEstimator
+from weakly.kernels import resolve_kernel
+from weakly.multi_instance._base import BagClassifier
+from weakly.spaces import exact_space
+
+
+class KernelBagClassifier(BagClassifier, KernelEstimator):
+    """Classes that are functions of instances, with constants.
+
+    A method has ``_fit_column(ground, bags, is_positive, progress)``, which returns what its solver reports,
+    the coefficients of the instances and the constant. The ground is what all columns share, the space of
+    instances unless ``_ground`` says otherwise.
+    """
+
+    _parameter_constraints: dict = {
+        **KernelEstimator._parameter_constraints,
+        **BagClassifier._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "positive_weight": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    _rounds = "machines"  # what max_iter counts
+
+    def _fit_bags(self, bags, is_positive, progress):
+        with progress.stage("kernel"):
+            self.kernel_ = resolve_kernel(
+                self.kernel, bags.rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+            )
+            space = exact_space(bags.rows, self.kernel_, "use fewer instances")
+            ground = self._ground(space, bags)
+        parts = [self._fit_column(ground, bags, column, progress) for column in is_positive.T]
+        results, theta, constants = zip(*parts, strict=True)
+        self._warn_unfinished(results)
+        self._function = space.function(np.column_stack(theta).astype(space.dtype))
+        self._offset = np.array(constants, dtype=np.float64)
+        self.result_ = results[0] if self.positive_class_ is not None else list(results)
+        self.n_iter_ = max(result.n_iter for result in results)
+
+    def _ground(self, space, bags):
+        return space
+
+    def _bag_costs(self, is_positive):
+        return self.C * np.where(is_positive, self.positive_weight, 1.0)
+
+    def _warn_unfinished(self, results):
+        if any(result.status == "max_iter" for result in results):
+            n_iter = max(result.n_iter for result in results)
+            cause = (
+                f"was not done after max_iter={self.max_iter} {self._rounds}: raise max_iter."
+                if n_iter >= self.max_iter
+                else "had a machine that ran out of steps: scale the columns, lower C or raise tol."
+            )
+            warnings.warn(f"{type(self).__name__} {cause}", ConvergenceWarning, stacklevel=4)
+
+    def _score_instances(self, rows):
+        return self._values(rows) + self._offset.astype(rows.dtype)

@@ -1,0 +1,246 @@
+"""MI-SVM and mi-SVM: the margin of bags, and the margin of instances with unknown labels."""
+
+from weakly.multi_instance._kernel_base import KernelBagClassifier
+from weakly.solvers import solve_bag_margin, solve_instance_margin
+
+
+class _MarginSVC(KernelBagClassifier):
+    """Turns between a machine and a choice of instances."""
+
+    _solve = None
+
+    def _fit_column(self, space, bags, is_positive, progress):
+        with progress.stage("machines"):
+            result = type(self)._solve(
+                space.gram,
+                bags.bag_of,
+                is_positive,
+                self._bag_costs(is_positive),
+                tol=self.tol,
+                max_iter=self.max_iter,
+                callback=progress.count,
+            )
+        progress.is_stopped |= result.status == "stopped"
+        return result, result.x, result.intercept
+
+
+class BagMarginSVC(_MarginSVC):
+    """Support vector machine that puts a margin between bags, each seen by its best instance: MI-SVM.
+
+    It minimises, over functions ``f`` with a constant, ::
+
+        ||f||^2 / 2  +  C sum_bags w_B max(1 - Y_B max_{x in B} f(x), 0)
+
+    by turns: positive bags are represented by the instance with the largest score, the machine is fitted, and
+    the representatives are chosen again. Of a negative bag, its worst instance counts.
+
+    Parameters
+    ----------
+    C : float, default=10.0
+        Cost of the loss of a bag.
+    positive_weight : float, default=1.0
+        Cost of the loss of a positive bag, as a multiple of ``C``.
+    positive_class : label or None, default=None
+        The one of two classes whose bags have key instances; ``None`` is the second in sorted order.
+    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
+        A callable takes two matrices and returns the Gram matrix of their rows;
+        with "precomputed" the instances are rows of the Gram matrix with the training instances, which
+        searches of scikit-learn cannot split.
+    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
+        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
+        the median distance between instances, "mean-distance" to the root of the mean squared distance;
+        "scale" is ``1 / (n_features * X.var())``.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly".
+    max_iter : int, default=100
+        Most machines.
+    tol : float, default=1e-3
+        Of each machine, in units of the scores.
+    verbose : int, default=0
+        1 shows stages.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    positive_class_ : label or None
+        The class of bags that have key instances; ``None`` if there are more than two classes, of which each
+        is set against the rest.
+    kernel_ : Kernel
+        Kernel with its parameters as numbers.
+    result_ : SolverResult or list of SolverResult
+        What the solver reports: the objective after each machine, and in ``labels`` 1 for the representatives
+        of positive bags and -1 in negative bags; one for each of more than two classes.
+    n_iter_ : int
+        Machines fitted.
+    temperature_ : float
+        Factor between decisions and the logits of the probabilities.
+    n_features_in_ : int
+        Columns of an instance.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when they have them.
+
+    See Also
+    --------
+    InstanceMarginSVC : Labels for all instances.
+    WellMultiInstanceSVC : A convex mixture of choices.
+
+    Notes
+    -----
+    Section 4 of [andrews2003]_. Turns end in a local optimum that depends on the start, the means of bags.
+
+    References
+    ----------
+    .. [andrews2003] S. Andrews, I. Tsochantaridis, T. Hofmann, "Support vector machines for multiple-instance
+       learning", Advances in Neural Information Processing Systems 15, 2003.
+
+    Examples
+    --------
+    >>> from weakly import Bags, BagMarginSVC
+    >>> from weakly.datasets import make_bags
+    >>> data = make_bags(60, random_state=0)
+    >>> bags = Bags.from_ids(data.X, data.bags)
+    >>> model = BagMarginSVC(kernel="linear").fit(bags[:40], data.bag_y[:40])
+    >>> bool(model.score(bags[40:], data.bag_y[40:]) >= 0.9)
+    True
+    """
+
+    _solve = staticmethod(solve_bag_margin)
+
+    def __init__(
+        self,
+        C=10.0,
+        *,
+        positive_weight=1.0,
+        positive_class=None,
+        kernel="rbf",
+        gamma="mean-distance",
+        degree=3,
+        coef0=1.0,
+        max_iter=100,
+        tol=1e-3,
+        verbose=0,
+    ):
+        self.C = C
+        self.positive_weight = positive_weight
+        self.positive_class = positive_class
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+
+
+class InstanceMarginSVC(_MarginSVC):
+    """Support vector machine for instances, whose labels are unknown in positive bags: mi-SVM.
+
+    It minimises, over functions ``f`` with a constant and over labels ``y`` of instances, ::
+
+        ||f||^2 / 2  +  C sum_instances w_x max(1 - y_x f(x), 0)
+
+    where instances of negative bags are negative, and each positive bag has a positive instance at least. It
+    goes by turns: the machine is fitted, and instances of positive bags get the sign of their scores.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the loss of an instance.
+    positive_weight : float, default=1.0
+        Cost of the loss of an instance of a positive bag, as a multiple of ``C``.
+    positive_class : label or None, default=None
+        The one of two classes whose bags have key instances; ``None`` is the second in sorted order.
+    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
+        A callable takes two matrices and returns the Gram matrix of their rows;
+        with "precomputed" the instances are rows of the Gram matrix with the training instances, which
+        searches of scikit-learn cannot split.
+    gamma : float or {"median", "scale", "mean-distance"}, default="median"
+        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
+        the median distance between instances, "mean-distance" to the root of the mean squared distance;
+        "scale" is ``1 / (n_features * X.var())``.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly".
+    max_iter : int, default=100
+        Most machines.
+    tol : float, default=1e-3
+        Of each machine, in units of the scores.
+    verbose : int, default=0
+        1 shows stages.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    positive_class_ : label or None
+        The class of bags that have key instances; ``None`` if there are more than two classes, of which each
+        is set against the rest.
+    kernel_ : Kernel
+        Kernel with its parameters as numbers.
+    result_ : SolverResult or list of SolverResult
+        What the solver reports: the objective after each machine, and in ``labels`` the signs of the
+        instances; one for each of more than two classes.
+    n_iter_ : int
+        Machines fitted.
+    temperature_ : float
+        Factor between decisions and the logits of the probabilities.
+    n_features_in_ : int
+        Columns of an instance.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when they have them.
+
+    See Also
+    --------
+    BagMarginSVC : One representative of each positive bag.
+
+    Notes
+    -----
+    Section 3 of [andrews2003]_. Turns end in a local optimum that depends on the start, where all instances
+    of positive bags are positive.
+
+    References
+    ----------
+    .. [andrews2003] S. Andrews, I. Tsochantaridis, T. Hofmann, "Support vector machines for multiple-instance
+       learning", Advances in Neural Information Processing Systems 15, 2003.
+
+    Examples
+    --------
+    >>> from weakly import Bags, InstanceMarginSVC
+    >>> from weakly.datasets import make_bags
+    >>> data = make_bags(60, random_state=0)
+    >>> bags = Bags.from_ids(data.X, data.bags)
+    >>> model = InstanceMarginSVC().fit(bags[:40], data.bag_y[:40])
+    >>> bool(model.score(bags[40:], data.bag_y[40:]) >= 0.9)
+    True
+    """
+
+    _solve = staticmethod(solve_instance_margin)
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        positive_weight=1.0,
+        positive_class=None,
+        kernel="rbf",
+        gamma="median",
+        degree=3,
+        coef0=1.0,
+        max_iter=100,
+        tol=1e-3,
+        verbose=0,
+    ):
+        self.C = C
+        self.positive_weight = positive_weight
+        self.positive_class = positive_class
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
