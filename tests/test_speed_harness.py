@@ -215,6 +215,15 @@ def test_a_claim_without_data_is_skipped_with_the_reason(monkeypatch, tmp_path, 
     assert not list(tmp_path.iterdir())
 
 
+def test_a_claim_without_its_rival_is_skipped_with_the_command(monkeypatch):
+    monkeypatch.setattr(run, "list_datasets", lambda: ["toy"])
+    assert (
+        run.reason_to_skip(claim(needs="no_such_module"))
+        == "its rival is not there: pip install no_such_module"
+    )
+    assert run.reason_to_skip(claim(needs="numpy")) == ""
+
+
 def test_a_claim_that_raises_stops_no_other(numbers, monkeypatch, tmp_path, capsys):
     def fail_first(claim, repeats):
         if claim.name == "bad":

@@ -71,13 +71,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def reason_to_skip(claim: Claim) -> str:
     """Say why a claim cannot be measured here, if so."""
-    if claim.needs and find_spec(claim.needs) is None:
-        return f"its rival needs {claim.needs}: pip install {claim.needs}"
     try:
         available = list_datasets()
     except ValueError as error:
         return str(error).split(". ")[0]
-    return "" if claim.dataset in available else f"dataset {claim.dataset!r} is not there"
+    if claim.dataset not in available:
+        return f"dataset {claim.dataset!r} is not there"
+    is_there = not claim.needs or find_spec(claim.needs) is not None
+    return "" if is_there else f"its rival is not there: pip install {claim.needs}"
 
 
 def line(measured: dict[str, Any]) -> list[str]:

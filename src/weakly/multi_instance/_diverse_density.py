@@ -212,7 +212,8 @@ class DiverseDensityClassifier(_ConceptClassifier):
 
     Notes
     -----
-    [maron1998]_. Decisions are logarithms of probabilities, less that of the threshold.
+    [maron1998]_. Decisions are logarithms of probabilities, less that of the threshold. Sparse rows stay
+    sparse and are not centred: far from the origin they lose digits.
 
     References
     ----------
@@ -300,7 +301,8 @@ class EMDDClassifier(_ConceptClassifier):
 
     Notes
     -----
-    [zhang2002]_. Decisions are logarithms of probabilities, less that of the threshold.
+    [zhang2002]_. Decisions are logarithms of probabilities, less that of the threshold. Sparse rows stay
+    sparse and are not centred: far from the origin they lose digits.
 
     References
     ----------

@@ -32,9 +32,9 @@ def bag_accuracy(settings: Mapping[str, Any], column: str, seed: int) -> float:
         "estimator": dotted name, WellMultiInstanceSVC by default. "params": its parameters; among them
         "width" stands for that of an RBF kernel, in units of the root of the mean squared distance between
         training instances, and may also stand beside them. "grid", if given: parameters to choose from by
-        the accuracy in "n_folds" folds of the training bags, the first of the best. "by_means", if true: an
-        ordinary machine on the means of bags. "vote", in place of all: estimators, by dotted name with
-        parameters, whose mean probabilities decide.
+        the accuracy in "n_folds" folds of the training bags, the first of the best; "then" are parameters
+        of the last fit alone. "by_means", if true: an ordinary machine on the means of bags. "vote", in
+        place of all: estimators, by dotted name with parameters, whose mean probabilities decide.
     column : str
         Name of the data set.
     seed : int
@@ -159,7 +159,7 @@ def chosen_model(settings: Mapping[str, Any], bags: Bags, y: np.ndarray) -> Any:
         for number, model in enumerate(candidates):
             predicted = model.fit(kept, y[train]).predict(held_out)
             n_right[number] += np.count_nonzero(predicted == y[test])
-    return candidates[int(np.argmax(n_right))].fit(bags, y)
+    return candidates[int(np.argmax(n_right))].set_params(**settings.get("then", {})).fit(bags, y)
 
 
 def _candidates(settings: Mapping[str, Any], bags: Bags) -> Iterator[Any]:

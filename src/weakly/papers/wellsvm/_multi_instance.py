@@ -151,7 +151,8 @@ PICTURE_METHODS = {
         *_grid(width=[0.25, 0.5, 1.0], C=[1.0, 10.0], positive_weight=[1.0, 4.0]),
         early_stopping=False,
         max_labels=1,
-    ),
+    )
+    | {"then": {"early_stopping": True, "max_labels": 20}},
     "mi-SVM": _chosen(
         "InstanceMarginSVC", 3, *_grid(width=[0.25, 0.5, 1.0], C=[1.0, 10.0], positive_weight=[1.0, 4.0])
     ),
@@ -199,8 +200,9 @@ TABLE10 = Table(
         "category are for training and 450 for testing, one category against the rest; the region with the "
         "largest score is the one located, in pictures that are called relevant. Parameters are chosen by "
         "the accuracy in three folds of the training pictures (the paper takes ten, and those of CkNN-ROI "
-        "from its authors), out of smaller grids than the paper's. WellSVM has one choice of key instances, "
-        "the one it starts from: to let held-out pictures say how many would take twenty times as long. "
+        "from its authors), out of smaller grids than the paper's. Those of WellSVM are chosen with one "
+        "choice of key instances; then held-out training pictures say how many are best, which left the "
+        "numbers as they were. "
         "Light, noise and contrast of the pictures were made milder once, after a look at pictures of "
         "another seed, where most methods had been little better than the majority class. *relevant* and "
         "*predicted* are the two rates behind each number, *accuracy* is that of pictures. Sunsets are the "
