@@ -116,7 +116,7 @@ class CitationKNNClassifier(BagClassifier):
         """Share of the votes for each column, less the share against it where there are two classes."""
         n_references = min(self.n_references, distances.shape[1])
         nearest = np.argsort(distances, axis=1, kind="stable")[:, :n_references]
-        votes = (distances <= self._reach).astype(float)  # [wang2000] section 3.2: a bag may vote twice
+        votes = (distances <= self._reach).astype(float)  # a bag may be both, and votes twice then
         np.put_along_axis(votes, nearest, np.take_along_axis(votes, nearest, axis=1) + 1, axis=1)
         shares = votes @ self._is_positive / votes.sum(axis=1, keepdims=True)
         return 2 * shares - 1 if self.positive_class_ is not None else shares
