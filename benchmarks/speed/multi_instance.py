@@ -14,7 +14,7 @@ import weakly
 from weakly.datasets import load
 from weakly.solvers import KeyInstances, solve_bag_margin, solve_instance_margin
 
-C = 0.1  # what cross-validation inside most often picks for a linear kernel on this set
+C = 0.1  # of the two costs that the table of bags tries with a linear kernel, the larger
 SOLVERS = {"MI-SVM": solve_bag_margin, "mi-SVM": solve_instance_margin}
 ESTIMATORS = {"MI-SVM": weakly.BagMarginSVC, "mi-SVM": weakly.InstanceMarginSVC}
 

@@ -28,12 +28,15 @@ class RowEstimator(BaseEstimator):
 
     def _check_rows(self, X, y):
         """Stage 1 of fit: parameters and rows, before any work."""
-        if y is None:
-            check_params(self)
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        self._require_labels(y)
         X = self._check_features(X)
         check_consistent_length(X, y)
         return X
+
+    def _require_labels(self, y):
+        check_params(self)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
 
     def _check_features(self, X):
         """The same where there are no labels."""

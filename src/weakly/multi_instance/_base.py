@@ -10,7 +10,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from weakly._calibration import decisions_of, prior_temperature
-from weakly._compat import check_params
 from weakly._estimator import RowEstimator, ScoredClassifier, class_codes
 from weakly._progress import Progress
 from weakly.multi_instance._bags import named
@@ -52,9 +51,7 @@ class BagClassifier(ScoredClassifier, RowEstimator):
 
     def _check_bags(self, X, y):
         """Bags that have instances, and the codes of their classes."""
-        check_params(self)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        self._require_labels(y)
         given = read_bags(X)
         bags = given.bags.with_rows(self._check_features(given.bags.rows))
         y = column_or_1d(y, warn=True)

@@ -7,7 +7,7 @@ import numpy as np
 from weakly._compat import Interval, StrOptions
 from weakly.multi_instance._bags import Bags
 from weakly.multi_instance._base import BagClassifier
-from weakly.multi_instance._hausdorff import bag_distances
+from weakly.multi_instance._hausdorff import KINDS, bag_distances
 
 _ROUNDING = 1e-6  # relative, of distances
 
@@ -77,7 +77,7 @@ class CitationKNNClassifier(BagClassifier):
         **BagClassifier._parameter_constraints,
         "n_references": [Interval(Integral, 1, None, closed="left")],
         "n_citers": [Interval(Integral, 0, None, closed="left")],
-        "distance": [StrOptions({"minimal", "median", "maximal", "average"})],
+        "distance": [StrOptions(set(KINDS))],
     }
 
     def __init__(self, n_references=2, *, n_citers=4, distance="minimal", positive_class=None, verbose=0):

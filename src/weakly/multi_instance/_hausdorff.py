@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from weakly.multi_instance._bags import Bags, named
 from weakly.multi_instance._forms import read_bags
 
-_KINDS = ("minimal", "median", "maximal", "average")
+KINDS = ("minimal", "median", "maximal", "average")
 _BLOCK_ENTRIES = 5_000_000  # distances between instances at a time
 
 
@@ -40,8 +40,8 @@ def bag_distances(bags: Any, others: Any, kind: str = "minimal") -> np.ndarray:
     >>> [bag_distances(a, b, kind).item() for kind in ("minimal", "maximal", "average")]
     [0.0, 4.0, 1.25]
     """
-    if kind not in _KINDS:
-        raise ValueError(f"kind is {kind!r}: use one of {', '.join(_KINDS)}.")
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}: use one of {', '.join(KINDS)}.")
     bags, others = read_bags(bags).bags, read_bags(others).bags
     for part in (bags, others):
         if not part.sizes.all():
@@ -75,11 +75,7 @@ def _ranked(distances: np.ndarray, bags: Bags, quantile: float) -> np.ndarray:
     """Distance at a rank within each bag, of distances with a row per instance."""
     if quantile == 1.0:
         return np.maximum.reduceat(distances, bags.offsets[:-1], axis=0)
-    order = np.lexsort(_keys(distances, bags), axis=0)
+    bag_of = np.broadcast_to(bags.bag_of[:, None], distances.shape)
+    order = np.lexsort((distances, bag_of), axis=0)
     places = bags.offsets[:-1] + np.ceil(quantile * bags.sizes).astype(np.intp) - 1
     return np.take_along_axis(distances, order[places], axis=0)
-
-
-def _keys(distances: np.ndarray, bags: Bags) -> tuple[Any, Any]:
-    """Sort by bag, then by distance."""
-    return distances, np.broadcast_to(bags.bag_of[:, None], distances.shape)

@@ -63,27 +63,23 @@ def solve_group_hinge(
     >>> (rows.T @ result.x).round(3).tolist(), round(result.intercept, 3)
     ([1.0], -1.0)
     """
-    K, x = np.ascontiguousarray(gram, dtype=np.float64), np.zeros(len(signs))
+    K = np.ascontiguousarray(gram, dtype=np.float64)
     a = np.zeros(len(signs)) if dual is None else dual.copy()
     working = np.arange(len(signs))
     bias, violation, n_iter = _descend(K, signs, groups, costs, a, working, max(tol, _ROUGH), max_iter)
-    is_rough = True
+    # most rows are far beyond the margin, and stay there
+    working = np.flatnonzero((a > 0) | (1 - signs * (_image(K, signs * a) + bias) > -_NEAR))
     while True:
-        x, support = signs * a, np.flatnonzero(a)
-        image = x[support] @ K[support]
-        losses = 1 - signs * (image + bias)
-        slacks = np.zeros(len(costs))
-        np.maximum.at(slacks, groups[working], losses[working])
-        if is_rough:  # most rows are far beyond the margin, and stay there
-            working = np.flatnonzero((a > 0) | (losses > -_NEAR))
-        else:
-            forgotten = np.setdiff1d(np.flatnonzero(losses > slacks[groups] + tol), working)
-            if not len(forgotten) or n_iter >= max_iter:
-                break
-            working = np.union1d(working, forgotten)
-        is_rough = False
         bias, violation, steps = _descend(K, signs, groups, costs, a, working, tol, max_iter - n_iter)
         n_iter += steps
+        image = _image(K, signs * a)
+        losses, slacks = 1 - signs * (image + bias), np.zeros(len(costs))
+        np.maximum.at(slacks, groups[working], losses[working])
+        forgotten = np.setdiff1d(np.flatnonzero(losses > slacks[groups] + tol), working)
+        if not len(forgotten) or n_iter >= max_iter:
+            break
+        working = np.union1d(working, forgotten)
+    x = signs * a
     np.maximum.at(slacks, groups, losses)
     penalty = float(x @ image)
     primal = penalty / 2 + float(costs @ slacks)
@@ -97,6 +93,12 @@ def solve_group_hinge(
         intercept=bias,
         dual=a,
     )
+
+
+def _image(gram: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Values of a function with few coefficients."""
+    support = np.flatnonzero(x)
+    return x[support] @ gram[support]
 
 
 def _descend(

@@ -75,7 +75,7 @@ def solve_hinge_dual(
         raise ValueError(f"dual has shape {dual.shape}: it must be {targets.shape}, that of targets.")
     K = np.ascontiguousarray(gram, dtype=np.float64)
     f0, y, w = (np.asarray(array, dtype=np.float64) for array in (offsets, targets, weights[:, None]))
-    start = np.zeros_like(y) if dual is None else _balanced(np.clip(dual, 0, w) * y)
+    start = np.zeros_like(y) if dual is None else balanced(np.clip(dual, 0, w) * y)
     image = K @ start
     x, residuals = (np.ascontiguousarray(array.T) for array in (start, y - f0 - image))
     lower, upper = (np.ascontiguousarray(array.T) for array in (np.minimum(w * y, 0), np.maximum(w * y, 0)))
@@ -94,7 +94,7 @@ def solve_hinge_dual(
     )
 
 
-def _balanced(x: np.ndarray) -> np.ndarray:
+def balanced(x: np.ndarray) -> np.ndarray:
     """Shrink the heavier sign of each column until the column sums to zero.
 
     Sums that are zero but for rounding are left alone: shrinking would take coefficients off their bounds.

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from weakly.solvers._group_hinge import solve_group_hinge
+from weakly.solvers._hinge_dual import balanced
 from weakly.solvers._label_sets import KeyInstances
 from weakly.solvers._result import SolverResult
 
@@ -180,20 +181,15 @@ class _InstanceTurns:
         self.alone = np.arange(len(bag_of))
 
     def fit(self, choice: np.ndarray, before: SolverResult | None = None) -> SolverResult:
-        dual = None if before is None else _balanced(before.x, choice)
+        dual = None
+        if before is not None:  # coefficients of instances that changed their sign start from 0
+            kept = np.maximum(before.x * choice, 0) * choice
+            dual = balanced(kept[:, None])[:, 0] * choice
         return solve_group_hinge(self.gram, choice, self.alone, self.costs, dual=dual, tol=self.tol)
 
     def choose(self, scores: np.ndarray) -> np.ndarray:
         is_key = self.keys.best(np.ones(len(self.keys.signs)), scores) > 0
         return np.where((self.all_alike > 0) & ((scores > 0) | is_key), 1.0, -1.0)
-
-
-def _balanced(x: np.ndarray, choice: np.ndarray) -> np.ndarray:
-    """Coefficients that kept their sign, of which the heavier sign is shrunk until both weigh the same."""
-    dual = np.maximum(x * choice, 0)
-    weights = np.array([dual[choice < 0].sum(), dual[choice > 0].sum()])
-    shares = np.divide(weights.min(), weights, out=np.ones(2), where=weights > 0)
-    return dual * np.where(choice > 0, shares[1], shares[0])
 
 
 def _take_turns(
@@ -209,6 +205,7 @@ def _take_turns(
     try:
         while len(objectives) < max_iter:
             machine = turns.fit(choice, machine)
+            fitted = choice
             objectives.append(float(machine.objective[-1]))
             better = turns.choose(turns.gram @ machine.x + machine.intercept)
             if (better == choice).all() or (len(objectives) > 1 and _stays(*objectives[-2:])):
@@ -229,7 +226,7 @@ def _take_turns(
         criterion=machine.criterion[-1:],
         n_iter=len(objectives),
         status=status,
-        labels=choice[None],
+        labels=fitted[None],
     )
 
 

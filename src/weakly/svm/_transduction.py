@@ -63,9 +63,8 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
         columns = []
         with progress.stage(self.optimizer):
             for signs, share in self._label_sets(labels):
-                was_stopped = columns and columns[-1].status == "stopped"
-                callback = _stop_at_once if was_stopped else progress.count  # one interrupt ends all classes
-                columns.append(self._solve(Transduction(ground, signs, costs, share), callback))
+                columns.append(self._solve(Transduction(ground, signs, costs, share), progress.count))
+                progress.is_stopped |= columns[-1].status == "stopped"  # one interrupt ends all classes
         self._publish(space, ground.unlabeled, columns, X.dtype)
         return self
 
@@ -113,10 +112,6 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
     def _decisions(self, X):
         scores = self._score(X)
         return scores + self._offset.astype(scores.dtype)
-
-
-def _stop_at_once(*state):
-    return False
 
 
 def whole_counts(shares, n_rows):
