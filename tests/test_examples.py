@@ -38,6 +38,14 @@ def test_no_optimizer_is_below_the_global_minimum(tmp_path):
     assert objectives["branch_and_bound"] < 0.5 * objectives["switching"]
 
 
+def test_a_search_over_splits_finds_the_gap_that_turns_do_not(tmp_path):
+    (path,) = [path for path in EXAMPLES if path.stem == "plot_clusters"]
+    lines = run_example(path, tmp_path / "picture.png").stdout.splitlines()
+    found = {name: float(text) for name, text in (line.split(": ") for line in lines)}
+    assert found.pop("WellSVM") > 0.9
+    assert max(found.values()) < 0.2
+
+
 def test_a_prior_from_neighbours_beats_labels_alone(tmp_path):
     (path,) = [path for path in EXAMPLES if path.stem == "plot_boosting_priors"]
     lines = run_example(path, tmp_path / "picture.png").stdout.splitlines()

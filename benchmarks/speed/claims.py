@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from clustering import CLUSTERS
 from few_label import FEW
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.semi_supervised import LabelSpreading
@@ -336,4 +337,5 @@ CLAIMS = [
     *FEW,
     *TRANSDUCTIVE,
     *BAGS,
+    *CLUSTERS,
 ]

@@ -33,13 +33,11 @@ class LabelMixture(KernelEstimator):
     _smaller = "set approximation='nystroem'"  # what to do when a kernel does not fit
 
     def _machine(self, space, label_set, costs, offset=0.0):
+        if isinstance(space, KernelSpace):
+            n_bytes = dense_bytes(space.n_rows, space.n_rows, copies=self._n_grams)
+            require_fit(n_bytes, f"labelings with an exact kernel on {space.n_rows} rows", self._smaller)
         settings = {"center": self.center, "offset": offset, "tol": 0.1 * self.tol}
-        if not isinstance(space, KernelSpace):
-            return LinearMachine(sp.csr_array(space.features), label_set, costs, self.loss, **settings)
-        n_rows = len(space.gram)
-        n_bytes = dense_bytes(n_rows, n_rows, copies=self._n_grams)
-        require_fit(n_bytes, f"labelings with an exact kernel on {n_rows} rows", self._smaller)
-        return KernelMachine(space.gram, label_set, costs, self.loss, **settings)
+        return machine_of(space, label_set, costs, self.loss, **settings)
 
     def _cut(self, machine, start, callback=None, max_labels=None):
         return solve_cutting_plane(
@@ -52,15 +50,18 @@ class LabelMixture(KernelEstimator):
         )
 
     def _warn_unfinished(self, results):
-        unfinished = [result.n_iter for result in results if result.status == "max_iter"]
-        if any(n_labels < self.max_labels for n_labels in unfinished):  # one joins in each iteration
-            cause = "ran out of passes before its weights settled: scale the columns, lower C or raise tol."
-        elif unfinished and self.max_labels > 1:
-            cause = f"stopped at {self.max_labels} labelings while better ones were found: raise max_labels."
-        else:
-            cause = ""
+        cause = self._unfinished(results)
         if cause:
             warnings.warn(f"{type(self).__name__} {cause}", ConvergenceWarning, stacklevel=4)
+
+    def _unfinished(self, results):
+        """Why solvers ended early and what to do, if they did."""
+        unfinished = [result.n_iter for result in results if result.status == "max_iter"]
+        if any(n_labels < self.max_labels for n_labels in unfinished):  # one joins in each iteration
+            return "ran out of passes before its weights settled: scale the columns, lower C or raise tol."
+        if unfinished and self.max_labels > 1:
+            return f"stopped at {self.max_labels} labelings while better ones were found: raise max_labels."
+        return ""
 
     def _mix(self, space, machine, results):
         """Publish the function of the mixtures, and return its scores on the training rows."""
@@ -72,6 +73,13 @@ class LabelMixture(KernelEstimator):
     def _decisions(self, X):
         scores = self._score(X)
         return scores + self._offset.astype(scores.dtype)
+
+
+def machine_of(space, label_set, costs, loss, **settings):
+    """The machine that goes with a space."""
+    if isinstance(space, KernelSpace):
+        return KernelMachine(space.gram, label_set, costs, loss, **settings)
+    return LinearMachine(sp.csr_array(space.features), label_set, costs, loss, **settings)
 
 
 def mixed_coefficients(machine, result):

@@ -18,7 +18,8 @@ from weakly.papers.wellsvm._bag_protocols import (
     located_regions,
     standardised,
 )
-from weakly.papers.wellsvm._clustering import NEWS, news_clustering
+from weakly.papers.wellsvm._cluster_protocols import news_clustering
+from weakly.papers.wellsvm._clustering import NEWS
 from weakly.papers.wellsvm._multi_instance import BAGS, TABLE10
 
 SMALL = "400x300x40"

@@ -1,9 +1,22 @@
-"""First labelings of rows without any label, from products with the kernel of a machine alone."""
+"""First labelings of rows without any label, within the label set of a machine."""
 
 import numpy as np
 
-_MOST_STEPS = 30  # products for a leading eigenvector, and rounds of k-means
+from weakly.solvers import assign_quotas, solve_kernel_means
+from weakly.solvers._kernel_means import seeded_codes
+
+_MOST_STEPS = 30  # products for a leading eigenvector
 _ROUNDING = 1e-10
+
+
+def first_split(init, space, machine, rng, n_init):
+    """A labeling by the name of a start."""
+    match init:
+        case "alignment":
+            return alignment_start(machine, rng, n_init)
+        case "kmeans":
+            return kmeans_start(space, machine, rng, n_init)
+    return spectral_start(machine, rng)
 
 
 def spectral_start(machine, rng):
@@ -35,10 +48,11 @@ def alignment_start(machine, rng, n_init):
     return labels[np.einsum("ti,ti->t", centred, machine.scores(centred)).argmax()]
 
 
-def kmeans_start(machine, rng, n_init):
-    """The best of several runs of k-means in the space of the kernel, each from two rows."""
-    runs = [_two_means(machine, rng) for _ in range(n_init)]
-    return _nearest(machine, max(runs, key=lambda run: run[1])[0])
+def kmeans_start(space, machine, rng, n_init):
+    """The best of several runs of k-means in the space of the kernel."""
+    found = solve_kernel_means(space, seeded_codes(space, 2, n_init, rng, spread_out=True), 2)
+    nearness = space.scores(found.x) + found.intercept
+    return _nearest(machine, nearness[:, 1] - nearness[:, 0])
 
 
 def given_start(machine, labels):
@@ -47,25 +61,25 @@ def given_start(machine, labels):
     return _nearest(machine, labels + 0.5 * pull / (np.abs(pull).max() or 1.0))
 
 
-def _two_means(machine, rng):
-    """How much nearer the second mean is to each row, and the spread between the means."""
-    n_rows = len(machine.ridge)
-    means = np.zeros((2, n_rows))
-    means[[0, 1], rng.choice(n_rows, 2, replace=False)] = 1.0
-    labels = None
-    for _ in range(_MOST_STEPS):
-        scores = machine.scores(means)
-        norms = np.einsum("ci,ci->c", means, scores)
-        nearer = scores[1] - scores[0] - (norms[1] - norms[0]) / 2
-        before, labels = labels, nearer > 0
-        n_second = np.count_nonzero(labels)
-        if n_second in (0, n_rows) or (before is not None and (labels == before).all()):
-            break
-        means = np.array([~labels / (n_rows - n_second), labels / n_second])
-    # The distance of the means, weighted by the sizes, is what the clusters explain of all variance.
-    n_second = np.count_nonzero(labels)
-    apart = norms.sum() - 2 * means[0] @ scores[1]
-    return nearer, n_second * (n_rows - n_second) * apart
+def aligned_codes(space, n_clusters, rng, n_init):
+    """Of random clusters of equal size, those that the kernel is best aligned with."""
+    draws = np.array([rng.permutation(space.n_rows) % n_clusters for _ in range(n_init)])
+    # The alignment of sizes that are all the same is the part of the spread that lies between the means.
+    return draws[solve_kernel_means(space, draws, n_clusters, max_iter=0).start_energies.argmin()]
+
+
+def near_codes(space, codes, n_clusters, least, most):
+    """Clusters near given ones: where one has too many rows, those nearest to another leave."""
+    sizes = np.bincount(codes, minlength=n_clusters)
+    if sizes.min() >= least and sizes.max() <= most:
+        return codes
+    found = solve_kernel_means(space, codes[None], n_clusters, max_iter=0)
+    nearness = space.scores(found.x) + found.intercept
+    given = codes[:, None] == np.arange(n_clusters)
+    scores = given + 0.25 * nearness / (
+        np.abs(nearness).max() or 1.0
+    )  # to leave costs more than any nearness
+    return assign_quotas(scores, np.full(n_clusters, least), np.full(n_clusters, most)).codes
 
 
 def _nearest(machine, scores):

@@ -1,22 +1,18 @@
 """Maximum-margin clustering as a convex mixture of labelings."""
 
-from dataclasses import replace
-from numbers import Integral, Real
-
 import numpy as np
-from sklearn.base import ClusterMixin
-from sklearn.utils import check_random_state
 
-from weakly._compat import Interval, StrOptions
-from weakly._mixture import LabelMixture, scores_of
-from weakly._progress import Progress
+from weakly._compat import StrOptions
+from weakly._mixture import LabelMixture, mixed_coefficients
+from weakly.cluster._base import SplittingClustering, functions_of
 from weakly.cluster._rounding import agreeing, widest
-from weakly.cluster._starts import alignment_start, given_start, kmeans_start, spectral_start
-from weakly.solvers import SignSet
+from weakly.solvers import solve_joint_margin
+
+_MOST_OF_PARTS = 3  # splits in the mixture of a part of the rows: more do not make better first clusters
 
 
-class WellClustering(ClusterMixin, LabelMixture):
-    """Two clusters with the widest margin between them.
+class WellClustering(SplittingClustering, LabelMixture):
+    """Clusters with the widest margins between them.
 
     Over all ways to split the rows in two parts of similar size, and over mixtures of such splits, it
     minimises ::
@@ -24,30 +20,34 @@ class WellClustering(ClusterMixin, LabelMixture):
         ||f||^2 / 2  +  C sum_i loss(y_i f_i)
 
     Mixtures make the problem convex. Splits join one at a time, each one that the present solution shows to
-    be better than those before it.
+    be better than those before it. More than two clusters are splits of splits, and then better labels of all
+    rows at once.
 
     Parameters
     ----------
-    C : float, default=0.1
-        Cost of the loss of a row. With a large one nearly any split of many features has a margin, and the
-        search ends at the first split; with a small one all rows count alike, and clusters come near those
-        of k-means. The default suits kernels whose values are about 1, and rows of text of norm 1.
+    n_clusters : int, default=2
+        Number of clusters.
+    C : float or "auto", default="auto"
+        Cost of the loss of a row; "auto" is 0.05 for each cluster. With a large one nearly any split of many
+        features has a margin, and the search ends at the first split; with a small one all rows count alike,
+        and clusters come near those of k-means. The default suits kernels whose values are about 1, and rows
+        of text of norm 1.
     loss : {"squared_hinge", "hinge"}, default="hinge"
         ``max(1 - y f, 0)^2 / 2`` or ``max(1 - y f, 0)``.
     balance : float, default=0.3
-        Largest difference between the sizes of the clusters, as a share of the rows: from 0 for halves to
-        almost 1. With 0.3 the smaller cluster has at least 35 % of the rows. Without such a bound the widest
-        margin is that around all rows in one cluster.
+        How far the sizes of clusters may be from equal ones, as a share of these: from 0 for equal sizes to
+        almost 1. With 0.3 the smaller of two clusters has at least 35 % of the rows, and one of ten between 7
+        and 13 %. Without such a bound the widest margin is that around all rows in one cluster.
     center : bool, default=True
         Take the mean from the rows, or from their images in the space of the kernel. The scores have no other
         offset.
     init : {"spectral", "alignment", "kmeans"} or array-like of shape (n_samples,), default="spectral"
-        The first split. "spectral" follows the leading eigenvector of the centred kernel, "alignment" is the
-        random split that the kernel is best aligned with, "kmeans" comes from k-means in the space of the
-        kernel. Labels of two clusters, 0 and 1 or -1 and 1, are taken as they are, except that rows change
-        sides where ``balance`` demands it.
+        The first split of rows in two. "spectral" follows the leading eigenvector of the centred kernel,
+        "alignment" is the random split that the kernel is best aligned with, "kmeans" comes from k-means in
+        the space of the kernel. Labels from 0, or -1 and 1 for two clusters, are taken as they are, except
+        that rows change sides where ``balance`` demands it.
     n_init : int, default=20
-        Random splits that "alignment" compares, or runs of "kmeans".
+        Random splits that "alignment" compares, or runs of k-means.
     assignment : {"widest", "mixture"}, default="widest"
         What makes the clusters: the support vector machine of a single split, the one with the widest margin
         among the splits of the mixture and the one nearest to the whole of it; or the mixture itself.
@@ -71,28 +71,31 @@ class WellClustering(ClusterMixin, LabelMixture):
         several starts, which comes nearest to the optimum.
     max_labels : int, default=20
         Most splits in the mixture.
+    max_iter : int, default=50
+        Most rounds of new labels for more than two clusters.
     tol : float, default=1e-3
-        Relative gain of the objective at which no further split joins.
+        Relative gain of the objective at which no further split joins, and rounds end.
     verbose : int, default=0
         1 shows stages and splits.
     random_state : int, RandomState or None, default=None
-        Draws the start of "spectral", the splits of "alignment", the rows that "kmeans" begins with,
+        Draws the start of "spectral", the splits of "alignment", the rows that k-means begins with,
         landmarks and frequencies.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each training row, 0 or 1. The first row is in cluster 0; where ``init`` has labels,
-        clusters have its numbers.
-    shares_ : ndarray of shape (2,)
-        Shares of the clusters in ``labels_``, within the bound of ``balance``.
-    free_shares_ : ndarray of shape (2,)
-        Shares of the clusters by the sign of the scores, before ``balance`` has its say. Splits keep to the
-        bound, their mixture need not: where these shares are far outside, it is the bound and not a gap
-        between the rows that made the clusters.
-    threshold_ : float
-        Score where the clusters meet: 0 where the sign of the scores keeps to ``balance``, else the middle
-        of the gap that does. It is part of ``decision_function``.
+        Cluster of each training row. The first row is in cluster 0, the first of the others in cluster 1, and
+        so on; where ``init`` has labels, clusters have its numbers.
+    shares_ : ndarray of shape (n_clusters,)
+        Shares of the clusters in ``labels_``, within the bounds of ``balance``.
+    free_shares_ : ndarray of shape (n_clusters,)
+        Shares of the clusters by the scores, before ``balance`` has its say. Splits keep to the bounds, their
+        mixture need not: where these shares are far outside, it is the bounds and not gaps between the rows
+        that made the clusters.
+    threshold_ : float or ndarray of shape (n_clusters,)
+        Score where two clusters meet: 0 where the sign of the scores keeps to ``balance``, else the middle
+        of the gap that does; with more clusters, what each score is lowered by so that the largest does. It
+        is part of ``decision_function``.
     n_features_in_ : int
         Columns of ``X``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -101,9 +104,9 @@ class WellClustering(ClusterMixin, LabelMixture):
         Kernel with its parameters as numbers.
     result_ : SolverResult
         What the solver reports: the objective after each split, the splits as signs (+1 for cluster 1) with
-        their weights, and why it stopped.
+        their weights, and why it stopped; of more than two clusters, the objective of each round.
     n_iter_ : int
-        Splits tried.
+        Splits tried, or rounds.
 
     See Also
     --------
@@ -118,6 +121,11 @@ class WellClustering(ClusterMixin, LabelMixture):
     paper's way); and rows are assigned by scores within ``balance``, because a function without an offset may
     have one sign everywhere. Rows with equal scores may lie on both sides of ``threshold_`` in ``labels_``,
     never in ``predict``; otherwise both agree.
+
+    The paper leaves more than two clusters open. Here rows are split in two, with half of the clusters to
+    come on either side, and the parts again; these clusters, and those of k-means in the space of the kernel,
+    are where rounds start that fit each cluster against all others and then assign all rows anew, within the
+    bounds and with the least loss. The lower objective of the two wins.
 
     References
     ----------
@@ -137,17 +145,15 @@ class WellClustering(ClusterMixin, LabelMixture):
 
     _parameter_constraints: dict = {
         **LabelMixture._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "balance": [Interval(Real, 0, 1, closed="left")],
-        "init": [StrOptions({"spectral", "alignment", "kmeans"}), "array-like"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        **SplittingClustering._parameter_constraints,
         "assignment": [StrOptions({"widest", "mixture"})],
     }
 
     def __init__(
         self,
-        C=0.1,
+        n_clusters=2,
         *,
+        C="auto",
         loss="hinge",
         balance=0.3,
         center=True,
@@ -162,10 +168,12 @@ class WellClustering(ClusterMixin, LabelMixture):
         n_components=1000,
         oracle="ascent",
         max_labels=20,
+        max_iter=50,
         tol=1e-3,
         verbose=0,
         random_state=None,
     ):
+        self.n_clusters = n_clusters
         self.C = C
         self.loss = loss
         self.balance = balance
@@ -181,116 +189,31 @@ class WellClustering(ClusterMixin, LabelMixture):
         self.n_components = n_components
         self.oracle = oracle
         self.max_labels = max_labels
+        self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X, y=None):
-        """Find the clusters of rows.
+    def _costed_machine(self, space, least, most):
+        splits = self._splits(space.n_rows, least, most)
+        return self._machine(space, splits, np.full(space.n_rows, self._cost))
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their Gram matrix with ``kernel="precomputed"``.
-        y : object, default=None
-            Not used; here because scikit-learn passes it.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        X = self._check_features(X)
-        given = self._given_labels(X.shape[0])
-        progress = Progress(type(self).__name__, self.verbose)
-        with progress.stage("space"):
-            space = self._space(X)
-        with progress.stage("splits"):
-            machine = self._machine(space, self._splits(X.shape[0]), np.full(X.shape[0], float(self.C)))
-            start = self._start(machine, given)
-            result = self._cut(machine, start, progress.count)
-        self._publish(space, machine, result, given)
-        return self
-
-    def decision_function(self, X):
-        """Score rows: positive in cluster 1, negative in cluster 0.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores less ``threshold_``.
-        """
-        decisions = self._decisions(X)[:, 0]
-        return decisions - decisions.dtype.type(self.threshold_)
-
-    def predict(self, X):
-        """Find the cluster of rows, new or old.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            0 or 1.
-        """
-        return (self.decision_function(X) > 0).astype(int)
-
-    def _splits(self, n_rows):
-        # [wellsvm] Eq. (26): the sizes differ by beta at most, and by 1 if the number of rows is odd
-        least = min(int(np.ceil((1 - self.balance) * n_rows / 2 - 1e-9)), n_rows // 2)
-        return SignSet(np.zeros(0, dtype=int), np.zeros(0), n_rows, least, n_rows - least)
-
-    def _given_labels(self, n_rows):
-        """Labels of ``init`` as signs, if it has any."""
-        if isinstance(self.init, str):
-            return None
-        labels = np.asarray(self.init)
-        values = set(np.unique(labels).tolist()) if labels.dtype.kind in "biuf" else set()
-        if labels.shape != (n_rows,) or not (values == {0, 1} or values == {-1, 1}):
-            raise ValueError(
-                "init must be 'spectral', 'alignment', 'kmeans' or a label for each row of X, 0 and 1 or -1 "
-                f"and 1 with both of them present: X has {n_rows} rows, and init is an array of shape "
-                f"{labels.shape} with the values {sorted(values) or 'of type ' + str(labels.dtype)}."
-            )
-        return np.where(labels > 0, 1.0, -1.0)
-
-    def _start(self, machine, given):
-        rng = check_random_state(self.random_state)
-        if given is not None:
-            return given_start(machine, given)
-        match self.init:
-            case "alignment":
-                return alignment_start(machine, rng, self.n_init)
-            case "kmeans":
-                return kmeans_start(machine, rng, self.n_init)
-        return spectral_start(machine, rng)
-
-    def _publish(self, space, machine, result, given):
-        self._warn_unfinished([result])
-        result = agreeing(machine, result)
+    def _halve(self, space, least, most, given, rng, callback, is_part=False):
+        machine = self._costed_machine(space, least, most)
+        start = self._first_split(space, machine, given, rng)
+        max_labels = min(self.max_labels, _MOST_OF_PARTS) if is_part else None
+        result = agreeing(machine, self._cut(machine, start, callback, max_labels))
         final = widest(machine, result, self.tol) if self.assignment == "widest" else result
-        scores = scores_of(machine, final)
-        signs = machine.label_set.best(np.ones(len(scores)), scores)
-        is_mirrored = signs[0] > 0 if given is None else signs @ given < 0
-        turn = -1.0 if is_mirrored else 1.0
-        self.result_ = replace(result, labels=turn * result.labels)
-        self.n_iter_ = result.n_iter
-        scores = self._mix(space, machine, [replace(final, labels=turn * final.labels)])[:, 0]
-        self.labels_ = (turn * signs > 0).astype(int)
-        self.shares_ = np.bincount(self.labels_, minlength=2) / len(scores)
-        self.free_shares_ = np.bincount((scores > 0).astype(int), minlength=2) / len(scores)
-        self.threshold_ = _threshold(scores, self.labels_)
+        found = functions_of(machine, mixed_coefficients(machine, final)[None], result)
+        signs = machine.label_set.best(np.ones(space.n_rows), found.scores[:, 0])
+        return signs, result.objective[-1], found
 
+    def _refine(self, space, codes, least, most, callback):
+        machine = self._costed_machine(space, least, most)
+        settings = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
+        result = solve_joint_margin(machine, codes, self.n_clusters, least, most, **settings)
+        return functions_of(machine, result.x.T, result)
 
-def _threshold(scores, labels):
-    """0 if it parts the clusters, else the middle between them."""
-    below, above = scores[labels == 0].max(), scores[labels == 1].min()
-    return 0.0 if below <= 0 < above else float(below + above) / 2
+    def _unfinished(self, results):
+        kind = LabelMixture if self.n_clusters == 2 else SplittingClustering
+        return kind._unfinished(self, results)

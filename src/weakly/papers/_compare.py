@@ -84,6 +84,16 @@ class Entry:
         """
         return self._deficit(other.mean) < 0
 
+    def off_by(self) -> float | None:
+        """How much better than the paper's ours is, negative if worse; None where one is missing.
+
+        Returns
+        -------
+        float or None
+            In units of the table.
+        """
+        return None if self.published is None or not self.values else -self._deficit(self.published)
+
     def _deficit(self, reference: float) -> float:
         return self.mean - reference if self.lower_is_better else reference - self.mean
 

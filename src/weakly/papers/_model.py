@@ -72,6 +72,9 @@ class Table:
         Row to the number this project aims at with the mean over all columns; shown beside the baseline.
     not_behind : mapping of str to tuple of str
         Row to rows that it should not do worse than; the page says in which columns it does.
+    near : float
+        How far from a published number one of ours may be to be called near to it; the page counts the
+        columns of each row that are, unless it is 0.
     beside : tuple of str
         What else ``evaluate`` returns that belongs on the page; means over the seeds are shown.
     datasets : tuple of str
@@ -113,6 +116,7 @@ class Table:
     baseline: str = ""
     mean_targets: Mapping[str, float] = field(default_factory=dict)
     not_behind: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    near: float = 0.0
     beside: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     differs: str = ""

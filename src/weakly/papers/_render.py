@@ -112,6 +112,7 @@ def _table_section(comparison: Comparison) -> str:
         markdown_table([f"{table.column_title}:", *table.columns], rows),
         _ranking(comparison),
         "\n".join(map(_duel_line, duels(comparison))),
+        _nearness(comparison),
         f"What differs: {table.differs}" if table.differs else "",
         _rivals_ahead(comparison),
         _provenance(comparison.records),
@@ -157,6 +158,29 @@ def _duel_line(duel: Duel) -> str:
         f"- *{duel.row}* against *{duel.other}*, by a paired t-test at 95 % in each of {len(duel.columns)} "
         f"columns: better in {len(duel.won)}, worse in {len(duel.lost)}{f' ({lost})' if lost else ''}."
     )
+
+
+def _nearness(comparison: Comparison) -> str:
+    """Count the columns of each row whose number is near the published one, and name the others."""
+    near = comparison.table.near
+    lines = []
+    for row in comparison.table.rows if near else ():
+        entries = [comparison.entries[row, column] for column in comparison.table.columns]
+        offsets = {entry.column: entry.off_by() for entry in entries}
+        known = {column: points for column, points in offsets.items() if points is not None}
+        better = [f"{column} by {points:.1f}" for column, points in known.items() if points > near]
+        worse = [f"{column} by {-points:.1f}" for column, points in known.items() if points < -near]
+        n_near = len(known) - len(better) - len(worse)
+        if known:
+            sides = "".join(
+                f"; {side}: {', '.join(names)}"
+                for side, names in (("better", better), ("worse", worse))
+                if names
+            )
+            lines.append(
+                f"- *{row}* is within {near:g} of the paper in {n_near} of {len(known)} columns{sides}."
+            )
+    return "\n".join(lines)
 
 
 def _rivals_ahead(comparison: Comparison) -> str:

@@ -1,5 +1,6 @@
 """Solvers: pure functions from arrays and spaces to a :class:`SolverResult`."""
 
+from weakly.solvers._absolute import solve_absolute
 from weakly.solvers._box_dual import solve_box_dual
 from weakly.solvers._branch_and_bound import solve_branch_and_bound
 from weakly.solvers._cheeger import solve_cheeger
@@ -12,12 +13,17 @@ from weakly.solvers._group_hinge import solve_group_hinge
 from weakly.solvers._hinge import solve_hinge
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import prox_hinge
+from weakly.solvers._iterative_svr import solve_iterative_svr
+from weakly.solvers._joint_margin import solve_joint_margin
+from weakly.solvers._kernel_means import solve_kernel_means
 from weakly.solvers._key_margin import solve_bag_margin, solve_instance_margin
 from weakly.solvers._label_machine import KernelMachine, LabelMachine, supervised_scores
 from weakly.solvers._label_sets import KeyInstances, LabelSet, SignSet
 from weakly.solvers._label_walk import solve_label_walk
 from weakly.solvers._label_weights import WeightedLabels, weigh_labels
 from weakly.solvers._linear_machine import LinearMachine
+from weakly.solvers._margin_planes import solve_margin_planes
+from weakly.solvers._margin_sdp import solve_margin_sdp
 from weakly.solvers._poisson import solve_poisson
 from weakly.solvers._quotas import QuotaAssignment, assign_quotas
 from weakly.solvers._resplit import SweepCut, diffuse_codes, resplit_pairs, sweep_cut
@@ -59,6 +65,7 @@ __all__ = [
     "prox_total_variation",
     "prox_total_variation_reference",
     "resplit_pairs",
+    "solve_absolute",
     "solve_bag_margin",
     "solve_box_dual",
     "solve_branch_and_bound",
@@ -71,7 +78,12 @@ __all__ = [
     "solve_hinge",
     "solve_hinge_dual",
     "solve_instance_margin",
+    "solve_iterative_svr",
+    "solve_joint_margin",
+    "solve_kernel_means",
     "solve_label_walk",
+    "solve_margin_planes",
+    "solve_margin_sdp",
     "solve_newton",
     "solve_poisson",
     "solve_restricted",

@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 
+FLAT = 1e-12  # stands for a diagonal entry that is zero or, by rounding, negative
 SEED = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -19,10 +20,11 @@ def shuffle(order, state):
 
 
 @numba.njit(cache=True)
-def descend(matrix, upper, a, g, state, tol, max_epochs):
-    """Maximise ``1'a - a'Qa/2`` over ``0 <= a <= upper`` with the gradient ``g = 1 - Qa`` kept.
+def descend(matrix, signs, ridge, upper, a, lacking, state, tol, max_epochs):
+    """Maximise ``1'a - a'(YQY + D)a/2`` over ``0 <= a <= upper``, with signs ``Y`` and a ridge ``D``.
 
-    A coordinate that stays at its bound costs nothing to look at, so none are set aside. Returns the epochs,
+    Kept is what scores lack, the gradient times the signs: then a step adds a row of ``Q`` as it is. A
+    coordinate that stays at its bound costs nothing to look at, so none are set aside. Returns the epochs,
     and the largest gradient that a coordinate of the last one could follow.
     """
     order = np.arange(len(a))
@@ -31,13 +33,16 @@ def descend(matrix, upper, a, g, state, tol, max_epochs):
         violation = 0.0
         state = shuffle(order, state)
         for i in order:
-            step = min(max(a[i] + g[i] / matrix[i, i], 0.0), upper[i]) - a[i]
+            gradient = signs[i] * lacking[i]
+            curvature = max(matrix[i, i] + ridge[i], FLAT)
+            step = min(max(a[i] + gradient / curvature, 0.0), upper[i]) - a[i]
             if step == 0.0:
                 continue
-            violation = max(violation, abs(g[i]))
+            violation = max(violation, abs(gradient))
             a[i] += step
-            row = matrix[i]
-            for j in range(len(g)):
-                g[j] -= step * row[j]
+            signed, row = signs[i] * step, matrix[i]
+            for j in range(len(lacking)):
+                lacking[j] -= signed * row[j]
+            lacking[i] -= signed * (curvature - matrix[i, i])
         n_epochs += 1
     return n_epochs, violation

@@ -76,6 +76,7 @@ def solve_cutting_plane(
     labels, weights, dual = start[None], np.ones(1), np.zeros(len(machine.ridge))
     history: list[tuple[float, float]] = []
     status, slack = None, 0.0
+    kept: tuple[np.ndarray, WeightedLabels] | None = None
     while status is None:
         found = weigh_labels(machine, labels, weights, dual, rule=rule, tol=max(tol, slack))
         labels, found = _prune(labels, found)
@@ -92,7 +93,11 @@ def solve_cutting_plane(
         if status is not None and slack > tol:  # too early to tell: weigh the same labels well
             status, slack, weights, dual = None, 0.0, found.weights, found.dual
             continue
+        if kept is not None and machine.is_exact and found.objective > history[-1][0]:
+            (labels, found), status = kept, status or "stalled"  # the last vector gained nothing but rounding
+            break
         history.append((found.objective, violation))
+        kept = labels, found
         if status is None and callback is not None and callback():
             status = "stopped"
         elif status is None and better is not None:

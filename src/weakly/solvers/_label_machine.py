@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from weakly.solvers._box_dual import solve_box_dual
-from weakly.solvers._label_sets import LabelSet
+from weakly.solvers._label_sets import LabelSet, SignSet
 
 
 class LabelMachine(Protocol):
@@ -59,10 +59,9 @@ def supervised_scores(machine: LabelMachine, rows: np.ndarray, signs: np.ndarray
     >>> supervised_scores(machine, np.array([0]), np.array([1.0])).tolist()
     [1.0, 0.5]
     """
-    matrix = np.outer(signs, signs) * machine.of_rows(rows)
-    matrix.flat[:: len(rows) + 1] += machine.ridge[rows]
+    settings = {"signs": signs, "ridge": machine.ridge[rows]}
     coefficients = np.zeros((1, len(machine.ridge)))
-    coefficients[0, rows] = signs * solve_box_dual(matrix, machine.upper[rows]).x
+    coefficients[0, rows] = signs * solve_box_dual(machine.of_rows(rows), machine.upper[rows], **settings).x
     return machine.scores(coefficients)[0]
 
 
@@ -130,9 +129,12 @@ class KernelMachine:
         self, labels: np.ndarray, weights: np.ndarray, dual: np.ndarray, *, confirm: bool = True
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """Dual solution, squared norms of the functions of all label vectors, and whether it converged."""
-        matrix = self.label_set.gram(self.kernel, labels, weights)
-        matrix.flat[:: len(matrix) + 1] += self.ridge
-        result = solve_box_dual(matrix, self.upper, start=dual, tol=self.tol)
+        if len(labels) == 1 and isinstance(self.label_set, SignSet):  # the kernel does as it is
+            matrix, signs = self.kernel, labels[0]
+        else:
+            matrix, signs = self.label_set.gram(self.kernel, labels, weights), None
+        settings = {"signs": signs, "ridge": self.ridge, "start": dual, "tol": self.tol}
+        result = solve_box_dual(matrix, self.upper, **settings)
         coefficients = self.label_set.coefficients(result.x, labels)
         norms = np.einsum("ti,ti->t", coefficients, self.scores(coefficients))
         return result.x, norms, result.converged

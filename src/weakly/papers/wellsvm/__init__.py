@@ -3,7 +3,7 @@
 from weakly.papers._model import Paper, Table
 from weakly.papers._protocols import default_params, published_split_error
 from weakly.papers.wellsvm import _uci
-from weakly.papers.wellsvm._clustering import NEWS, TABLE11
+from weakly.papers.wellsvm._clustering import MANY, NEWS, TABLE11
 from weakly.papers.wellsvm._multi_instance import BAGS, TABLE10
 from weakly.papers.wellsvm._scale import FIGURES
 from weakly.papers.wellsvm._transductive import (
@@ -152,5 +152,6 @@ PAPER = Paper(
         TABLE10,
         TABLE11,
         NEWS,
+        MANY,
     ),
 )

@@ -1,0 +1,166 @@
+"""Maximum-margin clustering as a semi-definite program."""
+
+from numbers import Real
+
+import numpy as np
+
+from weakly._compat import Interval, StrOptions
+from weakly._memory import dense_bytes, require_fit
+from weakly._mixture import machine_of
+from weakly.cluster._base import BoundedClustering, functions_of, watch_of
+from weakly.kernels import resolve_kernel
+from weakly.solvers import solve_margin_sdp
+from weakly.spaces import exact_space
+
+_N_GRAMS = 21  # matrices of the size of the kernel at the same time: two points, a step and their factors
+_ALIKE = 1e-12  # share of a kernel that may be left of it by rounding once it is centred
+_SMALLER = "cluster a sample of the rows and find the clusters of the others by predict"
+
+
+class GeneralizedMaxMarginClustering(BoundedClustering):
+    """Two clusters by the convex relaxation of a margin between them.
+
+    With scores ``z = f + b`` of the rows it bounds ::
+
+        ||f||^2 / 2  +  balance_cost (sum_i z_i)^2  +  C sum_i max(1 - z_i^2, 0)
+
+    from below by a semi-definite program with one variable for each row, and takes scores from its solution.
+    There is nothing to start from and no local minimum, but no approximation of large kernels either.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the loss of a row.
+    balance : float, default=0.3
+        How far the sizes of clusters may be from equal ones, as a share of these. With 0.3 the smaller
+        cluster has at least 35 % of the rows.
+    balance_cost : float or "auto", default="auto"
+        Cost of scores whose sum is not 0. "auto" makes scores that are all alike cost as much as those of an
+        average function.
+    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
+        A callable takes two matrices and returns the Gram matrix of their rows.
+    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
+        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
+        the median distance between rows, "mean-distance" to the root of the mean squared distance;
+        "scale" is ``1 / (n_features * X.var())``.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly".
+    ridge : float, default=1e-6
+        Added to the diagonal of the centred kernel, in units of its mean.
+    max_iter : int, default=100
+        Most steps of the solver.
+    tol : float, default=1e-4
+        Relative duality gap.
+    verbose : int, default=0
+        1 shows stages and steps.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each training row, 0 or 1. The first row is in cluster 0.
+    shares_ : ndarray of shape (2,)
+        Shares of the clusters in ``labels_``, within the bounds of ``balance``.
+    free_shares_ : ndarray of shape (2,)
+        Shares of the clusters by the sign of the scores, before ``balance`` has its say.
+    threshold_ : float
+        Score where the clusters meet: 0 where the sign of the scores keeps to ``balance``, else the middle
+        of the gap that does. It is part of ``decision_function``.
+    n_features_in_ : int
+        Columns of ``X``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when ``X`` has them.
+    kernel_ : Kernel
+        Kernel with its parameters as numbers.
+    result_ : SolverResult
+        What the solver reports: bounds after each step, their gaps, and why it stopped.
+    n_iter_ : int
+        Steps.
+
+    See Also
+    --------
+    WellClustering : A tighter relaxation, for more rows.
+
+    Notes
+    -----
+    The method of [gmmc]_. Its program is solved here by steps of an interior point method that cost a few
+    products of matrices of the size of the kernel each: no conic solver is needed, seconds do for 1000 rows
+    and minutes for 4000. Scores are the leading eigenvector of the matrix of the relaxed problem.
+
+    References
+    ----------
+    .. [gmmc] H. Valizadegan, R. Jin, "Generalized maximum margin clustering and unsupervised kernel
+       learning", Advances in Neural Information Processing Systems 19, 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sklearn.metrics import adjusted_rand_score
+    >>> from weakly import GeneralizedMaxMarginClustering
+    >>> X, y = make_blobs([60, 40], centers=[[-3, 0], [3, 0]], random_state=0)
+    >>> model = GeneralizedMaxMarginClustering().fit(X)
+    >>> adjusted_rand_score(y, model.labels_) > 0.95
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **BoundedClustering._parameter_constraints,
+        "balance_cost": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        balance=0.3,
+        balance_cost="auto",
+        kernel="rbf",
+        gamma="mean-distance",
+        degree=3,
+        coef0=1.0,
+        ridge=1e-6,
+        max_iter=100,
+        tol=1e-4,
+        verbose=0,
+    ):
+        self.C = C
+        self.balance = balance
+        self.balance_cost = balance_cost
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.ridge = ridge
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+
+    def _space(self, X):
+        n_bytes = dense_bytes(X.shape[0], X.shape[0], copies=_N_GRAMS)
+        require_fit(n_bytes, f"a semi-definite program on {X.shape[0]} rows", _SMALLER)
+        self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        return exact_space(X, self.kernel_, _SMALLER)
+
+    def _unfinished(self, results):
+        if results[0].converged or results[0].status == "stopped":
+            return ""
+        gap, n_steps = results[0].criterion[-1], results[0].n_iter
+        return f"stopped after {n_steps} steps at a gap of {gap:.1g}: scale columns, raise max_iter or tol."
+
+    def _find(self, space, given, progress):
+        splits = self._splits(space.n_rows, *self._bounds(space.n_rows))
+        machine = machine_of(space, splits, np.ones(space.n_rows), "hinge", center=True)
+        if np.trace(machine.kernel) <= _ALIKE * np.trace(space.gram):
+            raise ValueError("All rows are the same to the kernel: there is nothing to split.")
+        result = solve_margin_sdp(
+            machine.kernel,
+            float(self.C),
+            balance_cost=None if isinstance(self.balance_cost, str) else float(self.balance_cost),
+            ridge=self.ridge,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            callback=watch_of(progress),
+        )
+        return functions_of(machine, result.x[None], result, result.intercept)
