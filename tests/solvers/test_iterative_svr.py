@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import weakly.solvers._iterative_svr
 from weakly.solvers import solve_iterative_svr
 from weakly.solvers._iterative_svr import best_split
 from weakly.spaces import FeatureSpace, KernelSpace
@@ -193,3 +194,26 @@ def test_what_is_refused():
             solve_iterative_svr(space, wrong, 1.0, 0, 4)
     with pytest.raises(ValueError, match="n_clusters"):
         solve_iterative_svr(space, start, 1.0, 0, 4, n_clusters=1)
+
+
+def test_an_interrupt_keeps_what_was_found(monkeypatch):
+    rng = np.random.default_rng(0)
+    space, start = FeatureSpace(rng.normal(size=(40, 3))), rng.integers(2, size=40)
+    whole = solve_iterative_svr(space, start, 0.5, 10, 30, tol=1e-6)
+    relabel, n_calls = weakly.solvers._iterative_svr._relabel, []
+
+    def interrupted(*args):
+        n_calls.append(1)
+        if len(n_calls) == 2:
+            raise KeyboardInterrupt
+        return relabel(*args)
+
+    monkeypatch.setattr(weakly.solvers._iterative_svr, "_relabel", interrupted)
+    result = solve_iterative_svr(space, start, 0.5, 10, 30, tol=1e-6)
+    assert result.status == "stopped"
+    n_kept = len(result.objective)
+    assert 0 < n_kept < len(whole.objective)
+    np.testing.assert_array_equal(result.objective, whole.objective[:n_kept])
+    monkeypatch.setattr(weakly.solvers._iterative_svr, "regression_of", lambda space: 1 / 0)
+    with pytest.raises(ZeroDivisionError):  # nothing but an interrupt is caught
+        solve_iterative_svr(space, start, 0.5, 10, 30)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import weakly.solvers._joint_margin
 from weakly.solvers import KernelMachine, LinearMachine, SignSet, solve_joint_margin
 
 LOSSES = ["hinge", "squared_hinge"]
@@ -155,3 +156,19 @@ def test_stopping_early():
     assert again.n_iter > 1
     settled = solve_joint_margin(machine, again.labels[0], 3, 15, 25, tol=1e-9)
     np.testing.assert_array_equal(settled.labels, again.labels)
+
+
+def test_an_interrupt_keeps_what_was_found(monkeypatch):
+    X, codes, rng = blobs(20, 2.0)
+    machine, start = machine_for(X, np.full(60, 0.05), "hinge"), rng.permutation(codes)
+    fit, n_calls = weakly.solvers._joint_margin._fit, []
+
+    def interrupted(*args):
+        n_calls.append(1)
+        if len(n_calls) == 3:
+            raise KeyboardInterrupt
+        return fit(*args)
+
+    monkeypatch.setattr(weakly.solvers._joint_margin, "_fit", interrupted)
+    result = solve_joint_margin(machine, start, 3, 15, 25, tol=1e-9)
+    assert (result.status, result.n_iter, len(result.objective)) == ("stopped", 2, 2)

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 
+import weakly.solvers._margin_planes
 from weakly.solvers import KernelMachine, LinearMachine, SignSet, solve_margin_planes
 
 REACHES = [0.0, 0.2, np.inf]
@@ -209,3 +210,21 @@ def test_rows_that_a_kernel_cannot_tell_apart(reach):
     assert result.objective[-1] == pytest.approx(0.0, abs=1e-9)  # an offset beyond 1 costs nothing
     assert (result.objective >= 0).all()
     assert abs(result.intercept) >= 1 - 1e-9
+
+
+def test_an_interrupt_keeps_what_was_found(monkeypatch):
+    Z, groups, rng = features(0)
+    solve, n_calls = weakly.solvers._margin_planes._Planes.solve, []
+
+    def interrupted(*args):
+        n_calls.append(1)
+        if len(n_calls) == 2:
+            raise KeyboardInterrupt
+        return solve(*args)
+
+    start = rng.permutation(groups)
+    once = solve_margin_planes(linear(Z), start, 0.3, 0.2, callback=lambda: True)
+    monkeypatch.setattr(weakly.solvers._margin_planes._Planes, "solve", interrupted)
+    result = solve_margin_planes(linear(Z), start, 0.3, 0.2)
+    assert (result.status, result.n_iter) == ("stopped", 1)
+    np.testing.assert_array_equal(result.x, once.x)

@@ -83,9 +83,9 @@ class IterativeSVRClustering(SplittingClustering):
     kernel_ : Kernel
         Kernel with its parameters as numbers.
     result_ : SolverResult
-        What the solver reports: the objective after each turn, and why it stopped.
+        What the solver reports: the objective after each regression that was kept, and why it stopped.
     n_iter_ : int
-        Turns.
+        Regressions.
 
     See Also
     --------
@@ -97,7 +97,8 @@ class IterativeSVRClustering(SplittingClustering):
     it never rises. More than two clusters are not in the paper: rows are split in two, with half of the
     clusters to come on either side, and the parts again; these clusters, and those of k-means in the space of
     the kernel, are where turns of all clusters start. New labels are then the assignment with the least loss
-    within the bounds. The lower objective of the two wins.
+    within the bounds. The lower objective of the two wins. ``labels_`` are then what the functions say within
+    the bounds; a few rows may have others in ``result_.labels``, which the objective is about.
 
     References
     ----------

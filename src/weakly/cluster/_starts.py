@@ -76,10 +76,8 @@ def near_codes(space, codes, n_clusters, least, most):
     found = solve_kernel_means(space, codes[None], n_clusters, max_iter=0)
     nearness = space.scores(found.x) + found.intercept
     given = codes[:, None] == np.arange(n_clusters)
-    scores = given + 0.25 * nearness / (
-        np.abs(nearness).max() or 1.0
-    )  # to leave costs more than any nearness
-    return assign_quotas(scores, np.full(n_clusters, least), np.full(n_clusters, most)).codes
+    pull = 0.25 * nearness / (np.abs(nearness).max() or 1.0)  # less than it costs to leave
+    return assign_quotas(given + pull, np.full(n_clusters, least), np.full(n_clusters, most)).codes
 
 
 def _nearest(machine, scores):
