@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from weakly._compat import Interval, StrOptions
 from weakly._estimator import KernelEstimator, class_codes
+from weakly._mixture import machine_of
 from weakly._progress import Progress
 from weakly.cluster._divide import divide
 from weakly.cluster._starts import first_split, given_start, near_codes
@@ -140,6 +141,11 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
     def _splits(self, n_rows, least, most):
         """Signs of all rows with so many positive ones."""
         return SignSet(np.zeros(0, dtype=int), np.zeros(0), n_rows, least, most)
+
+    def _centred(self, space, least, most):
+        """A machine for its centred kernel and its splits alone."""
+        splits = self._splits(space.n_rows, least, most)
+        return machine_of(space, splits, np.ones(space.n_rows), "hinge", center=True)
 
     def _bounds(self, n_rows):
         """Fewest and most rows of a cluster: ``balance`` is how far sizes may be from equal ones."""

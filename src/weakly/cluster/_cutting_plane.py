@@ -1,10 +1,8 @@
 """Maximum-margin clustering by cutting planes."""
 
-import numpy as np
 from sklearn.utils import check_random_state
 
 from weakly._compat import StrOptions
-from weakly._mixture import machine_of
 from weakly.cluster._base import BoundedClustering, functions_of, watch_of
 from weakly.solvers import solve_margin_planes
 
@@ -148,8 +146,7 @@ class CuttingPlaneMaxMarginClustering(BoundedClustering):
         self.random_state = random_state
 
     def _find(self, space, given, progress):
-        splits = self._splits(space.n_rows, *self._bounds(space.n_rows))
-        machine = machine_of(space, splits, np.ones(space.n_rows), "hinge", center=True)
+        machine = self._centred(space, *self._bounds(space.n_rows))
         signs = None if given is None else 2.0 * given - 1
         start = self._first_split(space, machine, signs, check_random_state(self.random_state))
         settings = {"tol": self.tol, "max_iter": self.max_iter, "callback": watch_of(progress)}

@@ -6,7 +6,6 @@ import numpy as np
 
 from weakly._compat import Interval, StrOptions
 from weakly._memory import dense_bytes, require_fit
-from weakly._mixture import machine_of
 from weakly.cluster._base import BoundedClustering, functions_of, watch_of
 from weakly.kernels import resolve_kernel
 from weakly.solvers import solve_margin_sdp
@@ -80,13 +79,13 @@ class GeneralizedMaxMarginClustering(BoundedClustering):
 
     See Also
     --------
-    WellClustering : A tighter relaxation, for more rows.
+    WellClustering : Another relaxation, for more rows.
 
     Notes
     -----
     The method of [gmmc]_. Its program is solved here by steps of an interior point method that cost a few
-    products of matrices of the size of the kernel each: no conic solver is needed, seconds do for 1000 rows
-    and minutes for 4000. Scores are the leading eigenvector of the matrix of the relaxed problem.
+    products of matrices of the size of the kernel each: no conic solver is needed. Scores are the
+    leading eigenvector of the matrix of the relaxed problem.
 
     References
     ----------
@@ -150,8 +149,7 @@ class GeneralizedMaxMarginClustering(BoundedClustering):
         return f"stopped after {n_steps} steps at a gap of {gap:.1g}: scale columns, raise max_iter or tol."
 
     def _find(self, space, given, progress):
-        splits = self._splits(space.n_rows, *self._bounds(space.n_rows))
-        machine = machine_of(space, splits, np.ones(space.n_rows), "hinge", center=True)
+        machine = self._centred(space, *self._bounds(space.n_rows))
         if np.trace(machine.kernel) <= _ALIKE * np.trace(space.gram):
             raise ValueError("All rows are the same to the kernel: there is nothing to split.")
         result = solve_margin_sdp(

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from weakly._mixture import machine_of
 from weakly.cluster._base import Clusters, SplittingClustering
 from weakly.solvers import solve_iterative_svr
 
@@ -152,9 +151,7 @@ class IterativeSVRClustering(SplittingClustering):
         self.random_state = random_state
 
     def _halve(self, space, least, most, given, rng, callback, is_part=False):
-        splits = self._splits(space.n_rows, least, most)
-        machine = machine_of(space, splits, np.ones(space.n_rows), "hinge", center=True)
-        start = self._first_split(space, machine, given, rng)
+        start = self._first_split(space, self._centred(space, least, most), given, rng)
         bounds = np.array([space.n_rows - most, least]), np.array([space.n_rows - least, most])
         found = self._turns(space, (start > 0).astype(np.int64), *bounds, 2, callback)
         return 2.0 * found.codes - 1, found.result.objective[-1], found

@@ -84,8 +84,7 @@ class KernelKMeans(BoundedClustering):
 
     Notes
     -----
-    All runs share their products with the kernel, which makes ten cost little more than one. An empty cluster
-    gets the row that adds the most by it.
+    Runs share their products with the kernel. An empty cluster gets the row that adds the least by it.
 
     Examples
     --------

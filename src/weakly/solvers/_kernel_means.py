@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
 
 from weakly.solvers._quotas import assign_quotas
 from weakly.solvers._result import SolverResult
 from weakly.spaces import FeatureSpace, KernelSpace
+from weakly.spaces._base import dense
 
 _MOST_ENTRIES = 2_000_000  # of the products of rows with the means of all runs that go side by side
 
@@ -96,11 +98,19 @@ def solve_kernel_means(
 
 @dataclass(eq=False)
 class _Run:
-    """Clusters from one start, and their sums so far."""
+    """Clusters from one start, and their sums so far; as it goes on, its status says what would end it."""
 
     codes: np.ndarray
     history: list[float]
     status: str = "max_iter"
+
+    def take(self, codes: np.ndarray, total: float, least_gain: float) -> None:
+        gain = self.history[-1] - total
+        if gain >= 0:  # less than that is rounding, or no kernel
+            self.codes = codes
+            self.history.append(total)
+        if not gain > least_gain:
+            self.status = "converged"
 
 
 def _descend(
@@ -116,25 +126,19 @@ def _descend(
     """Rounds of several runs, until each of them gains too little."""
     scores, norms, sums = _means(space, codes, n_clusters, squares)
     runs = [_Run(run, [float(total)]) for run, total in zip(codes, sums, strict=True)]
-    active = list(range(len(runs)))
+    active = runs
     for _ in range(max_iter):
         proposed = np.array([_nearest(*run, *bounds) for run in zip(scores, norms, strict=True)])
         scores, norms, sums = _means(space, proposed, n_clusters, squares)
-        goes_on = np.zeros(len(active), dtype=bool)
-        for place, number in enumerate(active):
-            gain = runs[number].history[-1] - float(sums[place])
-            if gain >= 0:  # less than that is rounding, or no kernel
-                runs[number].codes = proposed[place]
-                runs[number].history.append(float(sums[place]))
-            goes_on[place] = gain > least_gain
-            runs[number].status = "max_iter" if goes_on[place] else "converged"
-        active = [number for number, on in zip(active, goes_on, strict=True) if on]
-        scores, norms = scores[goes_on], norms[goes_on]
+        for run, codes_of_run, total in zip(active, proposed, sums, strict=True):
+            run.take(codes_of_run, float(total), least_gain)
+        goes_on = [place for place, run in enumerate(active) if run.status == "max_iter"]
+        active, scores, norms = [active[place] for place in goes_on], scores[goes_on], norms[goes_on]
         if not active:
             break
         if callback is not None and callback():
-            for number in active:
-                runs[number].status = "stopped"
+            for run in active:
+                run.status = "stopped"
             break
     return runs
 
@@ -197,16 +201,14 @@ def squared_norms(space: KernelSpace | FeatureSpace) -> np.ndarray:
     """Squared norm of the image of each row."""
     if isinstance(space, KernelSpace):
         return space.gram.diagonal().astype(np.float64)
-    Z = space.features
-    return np.asarray((Z.multiply(Z) if sp.issparse(Z) else Z * Z).sum(axis=1), dtype=np.float64).ravel()
+    return row_norms(space.features, squared=True).astype(np.float64)
 
 
 def _column(space: KernelSpace | FeatureSpace, row: int) -> np.ndarray:
     """Products of all rows with one."""
     if isinstance(space, KernelSpace):
         return space.gram[row]
-    Z = space.features
-    return Z @ (Z[[row]].toarray() if sp.issparse(Z) else Z[[row]]).ravel()
+    return space.features @ dense(space.features[[row]]).ravel()
 
 
 def _averages(codes: np.ndarray, n_clusters: int) -> sp.csr_array:

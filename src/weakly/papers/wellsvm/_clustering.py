@@ -144,9 +144,11 @@ TABLE11 = Table(
 )
 
 
-def _of_text(estimator: str, **changed: Any) -> dict[str, Any]:
+def _defaults_of(estimator: str, *left_out: str, **changed: Any) -> dict[str, Any]:
+    """Defaults but for some changes; what is left out, and the random state, the protocol adds."""
     params = default_params(estimator, **changed)
-    return {"estimator": estimator, "params": {k: v for k, v in params.items() if k != "random_state"}}
+    kept = {name: value for name, value in params.items() if name not in (*left_out, "random_state")}
+    return {"estimator": estimator, "params": kept}
 
 
 NEWS = Table(
@@ -156,11 +158,11 @@ NEWS = Table(
     columns=("comp-rec", "rec-talk", "sci-talk", "comp-talk", "rec-sci", "comp-sci"),
     evaluate=news_clustering,
     settings={
-        "WellSVM": _of_text(WELL, kernel="linear"),
-        "IterSVR": _of_text(SVR, kernel="linear"),
-        "CPMMC": _of_text(PLANES, kernel="linear"),
-        "KKM": _of_text(KERNEL_MEANS, kernel="linear"),
-        "k-means": _of_text(MEANS, n_clusters=2, n_init=10),
+        "WellSVM": _defaults_of(WELL, kernel="linear"),
+        "IterSVR": _defaults_of(SVR, kernel="linear"),
+        "CPMMC": _defaults_of(PLANES, kernel="linear"),
+        "KKM": _defaults_of(KERNEL_MEANS, kernel="linear"),
+        "k-means": _defaults_of(MEANS, n_clusters=2, n_init=10),
     },
     targets={("WellSVM", "comp-rec"): 94.0},
     unit="accuracy %",
@@ -178,12 +180,6 @@ NEWS = Table(
 )
 
 
-def _of_many(estimator: str, **changed: Any) -> dict[str, Any]:
-    params = default_params(estimator, **changed)
-    left_out = ("n_clusters", "random_state")
-    return {"estimator": estimator, "params": {k: v for k, v in params.items() if k not in left_out}}
-
-
 MANY = Table(
     key="many-clusters",
     caption="As many clusters as classes",
@@ -191,12 +187,12 @@ MANY = Table(
     columns=("digits", "uspst", "usps"),
     evaluate=many_clusters,
     settings={
-        "WellSVM": _of_many(WELL),
-        "IterSVR": _of_many(SVR),
-        "KKM": _of_many(KERNEL_MEANS),
-        "KKM, within the balance": _of_many(KERNEL_MEANS, balance=0.3),
-        "k-means": _of_many(MEANS, n_init=10),
-        "spectral clustering": _of_many(SPECTRAL, affinity="nearest_neighbors"),
+        "WellSVM": _defaults_of(WELL, "n_clusters"),
+        "IterSVR": _defaults_of(SVR, "n_clusters"),
+        "KKM": _defaults_of(KERNEL_MEANS, "n_clusters"),
+        "KKM, within the balance": _defaults_of(KERNEL_MEANS, "n_clusters", balance=0.3),
+        "k-means": _defaults_of(MEANS, "n_clusters", n_init=10),
+        "spectral clustering": _defaults_of(SPECTRAL, "n_clusters", affinity="nearest_neighbors"),
     },
     unit="accuracy %",
     column_title="data set",
