@@ -21,27 +21,38 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # What each part may import of the others. Roles inside, topics outside: arrows point inwards only.
 BASE = {
     "_compat", "_memory", "_labels", "_progress", "_calibration", "_estimator", "_neighbors", "_cell_kernels",
-    "_random_kernels", "_row_keys",
+    "_random_kernels", "_row_keys", "_blocks", "_anchors", "_anchor_map", "_anchor_kernels",
+    "_device", "_device_neighbors",
 }  # fmt: skip
 ROLES = {"kernels", "graphs", "losses", "regularizers", "spaces"}
 TOPICS = ("manifold", "svm", "boosting", "multi_instance", "cluster")
 ALLOWED = {
-    **{name: {"_compat", "_memory", "kernels"} for name in ROLES},
+    **{
+        name: {"_compat", "_device", "_memory", "_blocks", "_anchor_map", "_anchors", "kernels"}
+        for name in ROLES
+    },
     "regularizers": {"graphs"},
     **{name: {"_compat"} for name in BASE},
     "_cell_kernels": {"_random_kernels"},
     "_row_keys": {"_random_kernels"},
-    "_neighbors": {"_cell_kernels", "_compat"},
-    "graphs": {"_neighbors"},
-    "_estimator": ROLES | {"_calibration", "_compat", "_memory"},
+    "_neighbors": {"_cell_kernels", "_compat", "_device_neighbors"},
+    "_device": {"_memory"},
+    "_labels": {"_device"},
+    "_device_neighbors": {"_device"},
+    "_anchor_map": {"_anchor_kernels", "_blocks", "_device_neighbors"},
+    "_anchors": {"_anchor_map", "_blocks", "_device"},
+    "graphs": {"_anchors", "_anchor_map", "_device", "_neighbors"},
+    "distributed": {"_blocks", "_labels"},
+    "_estimator": ROLES
+    | {"_anchor_map", "_device", "_blocks", "distributed", "_calibration", "_compat", "_memory"},
     "_mixture": ROLES | BASE | {"solvers"},
-    "solvers": ROLES,
-    **{topic: ROLES | BASE | {"solvers", "_mixture"} for topic in TOPICS},
-    "auto": ROLES | BASE | {"solvers", "manifold"},
+    "solvers": ROLES | {"_anchors", "_blocks", "_device"},
+    **{topic: ROLES | BASE | {"solvers", "_mixture", "distributed"} for topic in TOPICS},
+    "auto": ROLES | BASE | {"solvers", "manifold", "distributed"},
     "model_selection": {"_labels"},
     "datasets": {"_labels", "model_selection"},
     "plotting": {"_labels"},
-    "papers": ROLES | {"solvers", "datasets", "model_selection", "auto", "multi_instance"},
+    "papers": ROLES | {"solvers", "datasets", "distributed", "model_selection", "auto", "multi_instance"},
     "cli": {"_labels", "papers", "plotting", "model_selection"},
 }
 
@@ -150,7 +161,7 @@ def test_public_names_have_an_example(name):
 def test_tools_are_pinned_once():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     pins = [line for line in settings["project"]["optional-dependencies"]["dev"] if "==" in line]
-    assert {line.split("==")[0] for line in pins} == {"codespell", "mypy", "numpydoc", "ruff"}
+    assert {line.split("==")[0] for line in pins} == {"codespell", "mypy", "numpydoc", "ruff", "torch"}
     hooks = (ROOT / ".pre-commit-config.yaml").read_text()
     assert re.findall(r"repo: (\S+)", hooks) == ["local"]
     assert "rev:" not in hooks
@@ -160,7 +171,8 @@ BLOCKED = """
 import sys
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("matplotlib", "typer", "rich", "pandas", "pyarrow", "pynndescent", "cvxpy"):
+        if name.split(".")[0] in ("matplotlib", "typer", "rich", "pandas", "pyarrow", "pynndescent", "cvxpy",
+                                  "torch", "dask", "distributed"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 import numpy as np
@@ -174,7 +186,7 @@ def run_without_extras(code):
 
 def test_core_works_without_extras():
     code = """
-for name in set(weakly.__all__) - {"plotting"}:
+for name in set(weakly.__all__) - {"plotting", "distributed"}:
     getattr(weakly, name)
 X = np.random.default_rng(0).normal(size=(30, 3))
 y = np.array([0, 1] + [-1] * 28)
@@ -190,6 +202,9 @@ assert set(weakly.LaplacianRLSClassifier().fit(X, y).transduction_) <= {0, 1}
         ("from weakly.cli import main; main()", "cli"),
         ("weakly.plotting.plot_transduction([0, 1], np.eye(2))", "plot"),
         ("weakly.graphs.neighbor_graph(np.eye(9), search='approximate')", "ann"),
+        ("weakly.distributed.connect('here')", "dask"),
+        ("weakly.LaplacianSVC(device='cuda').fit(np.eye(9), [0, 1] + 7 * [-1])", "gpu"),
+        ("weakly.FewLabelClassifier(device='cpu').fit(np.eye(9), [0, 1] + 7 * [-1])", "gpu"),
     ],
 )
 def test_missing_extras_name_the_command(code, extra):

@@ -18,6 +18,7 @@ from transductive import TRANSDUCTIVE
 import weakly
 from boosting import BOOSTING
 from multi_instance import BAGS
+from scale import SCALE
 from weakly.datasets import load
 from weakly.graphs import neighbor_graph
 from weakly.solvers import (
@@ -338,4 +339,5 @@ CLAIMS = [
     *TRANSDUCTIVE,
     *BAGS,
     *CLUSTERS,
+    *SCALE,
 ]

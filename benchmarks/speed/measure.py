@@ -139,4 +139,6 @@ def broken(claim: Claim, measured: dict[str, Any]) -> list[str]:
         problems.append("memory")
     if claim.lower_error and measured["error_difference"] >= 0:
         problems.append("error")
+    if claim.error_slack is not None and measured["error_difference"] > claim.error_slack:
+        problems.append("error")
     return problems

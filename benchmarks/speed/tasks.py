@@ -25,7 +25,7 @@ Task = Callable[
 
 @dataclass(frozen=True)
 class Claim:
-    """A limit on time relative to a rival, on memory, or on both; with ``lower_error``, on the error too."""
+    """A limit on time relative to a rival, on memory, on the error, or on several of them."""
 
     name: str
     statement: str
@@ -36,6 +36,7 @@ class Claim:
     ratio_limit: float | None = None
     memory_limit_gb: float | None = None
     lower_error: bool = False
+    error_slack: float | None = None  # points by which the error may be above the rival's
     repeats: int = 7
     needs: str = ""  # module of the rival, which is no dependency of the project
 

@@ -50,6 +50,7 @@ _MODULES = (
     "boosting",
     "cluster",
     "datasets",
+    "distributed",
     "graphs",
     "kernels",
     "losses",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from numbers import Integral, Real
 
@@ -11,14 +12,33 @@ from scipy.special import gammaln, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from weakly._anchor_map import ANCHOR_WEIGHTS
+from weakly._blocks import is_collection
 from weakly._calibration import probabilities
 from weakly._compat import Interval, StrOptions, check_params
+from weakly._device import follow, is_tensor, resolve_device, to_host
 from weakly._memory import dense_bytes, fits
-from weakly.graphs import WEIGHTS, Graph, affinity_graph, neighbor_graph
+from weakly.graphs import (
+    WEIGHTS,
+    AnchorGraph,
+    Graph,
+    affinity_graph,
+    anchor_graph,
+    neighbor_graph,
+)
 from weakly.kernels import resolve_kernel
 from weakly.spaces import FeatureSpace, build_space
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+
+
+def refuse_collection(estimator, X):
+    """NumPy would gather the rows of a Dask collection in one place, without a word."""
+    if is_collection(X):
+        raise ValueError(
+            f"{type(estimator).__name__} takes rows in memory: pass X.compute(), or fit one that takes Dask "
+            "collections: FewLabelClassifier, TransductiveLinearSVC, a Laplacian method with graph='anchor'."
+        )
 
 
 class RowEstimator(BaseEstimator):
@@ -41,12 +61,53 @@ class RowEstimator(BaseEstimator):
     def _check_features(self, X):
         """The same where there are no labels."""
         check_params(self)
-        X = validate_data(self, X, ensure_min_samples=2, order="C", **_ROWS)
+        refuse_collection(self, X)
+        self._choose_device(X)
+        X = validate_data(self, to_host(X), ensure_min_samples=2, order="C", **_ROWS)
         return X.sorted_indices() if sp.issparse(X) and not X.has_sorted_indices else X
 
     def _check_new(self, X):
         check_is_fitted(self, self._last_published)
-        return validate_data(self, X, reset=False, **_ROWS)
+        refuse_collection(self, X)
+        return validate_data(self, to_host(X), reset=False, **_ROWS)
+
+    def _choose_device(self, X):
+        """For estimators that run on NumPy alone there is no choice."""
+
+
+class DeviceMixin:
+    """The parameter ``device``: where the dense algebra of a fit and of new rows is done.
+
+    Rows, labels and coefficients are NumPy arrays between the door and the exit of an estimator; ``_device``
+    names the device that spaces and the neighbour search put them on, ``None`` for NumPy.
+    """
+
+    _device = None  # for estimators without the parameter
+
+    def _choose_device(self, X):
+        if not hasattr(self, "device"):
+            return
+        self._device = resolve_device(self.device, X)
+        if self._device is not None and sp.issparse(X):
+            raise ValueError("a device needs dense rows: pass X.toarray(), or set device=None.")
+
+    def to_numpy(self):
+        """Bring the model to NumPy, so that it predicts and can be pickled without PyTorch.
+
+        Returns
+        -------
+        estimator
+            A copy with ``device=None``. The matrices of a warm start stay behind.
+        """
+        model = copy.copy(self)
+        for name, value in vars(self).items():
+            if is_tensor(value):
+                setattr(model, name, to_host(value))
+            elif hasattr(value, "to_numpy") and type(value).__module__.startswith("weakly."):
+                setattr(model, name, value.to_numpy())
+        if hasattr(self, "device"):
+            model.device, model._device = None, None
+        return model
 
 
 class KernelEstimator(RowEstimator):
@@ -104,14 +165,15 @@ class KernelEstimator(RowEstimator):
         return self._function(X).astype(X.dtype, copy=False)
 
 
-class GraphEstimator(KernelEstimator):
+class GraphEstimator(DeviceMixin, KernelEstimator):
     """Parameters of a graph over the rows, and the graph."""
 
     _parameter_constraints: dict = {
         **KernelEstimator._parameter_constraints,
-        "graph": [StrOptions({"knn"}), Graph, "array-like", "sparse matrix"],
+        "graph": [StrOptions({"knn", "anchor"}), Graph, AnchorGraph, "array-like", "sparse matrix"],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "graph_weights": [StrOptions(set(WEIGHTS))],
+        "graph_weights": [StrOptions({*WEIGHTS, *ANCHOR_WEIGHTS})],
+        "device": "no_validation",
     }
     _without_graph = ""  # how to do without, for estimators that can
 
@@ -131,20 +193,38 @@ class GraphEstimator(KernelEstimator):
     def _build_graph(self, X):
         if not self._needs_graph():
             return None
+        if isinstance(self.graph, str) and self.graph == "anchor":
+            return self._build_anchors(X)
         if isinstance(self.graph, str):
+            if self.graph_weights not in WEIGHTS:
+                raise ValueError(f"graph_weights={self.graph_weights!r} needs graph='anchor'.")
             return neighbor_graph(
                 X,
                 n_neighbors=self.n_neighbors,
                 weights=self.graph_weights,
                 is_kernel=self.kernel == "precomputed",
                 random_state=self.random_state,
+                device=self._device,
             )
-        graph = self.graph if isinstance(self.graph, Graph) else affinity_graph(self.graph)
+        given = isinstance(self.graph, Graph | AnchorGraph)
+        graph = self.graph if given else affinity_graph(self.graph)
         if graph.n_rows != X.shape[0]:
             raise ValueError(
                 f"graph has {graph.n_rows} rows and X has {X.shape[0]}: they must be the same rows."
             )
         return graph
+
+    def _build_anchors(self, X):
+        if self.kernel == "precomputed":
+            raise ValueError("graph='anchor' looks for anchors among rows: pass rows, not a Gram matrix.")
+        return anchor_graph(
+            X,
+            n_anchors=self.n_components,
+            n_neighbors=self.n_neighbors,
+            weights=self.graph_weights,
+            random_state=self.random_state,
+            device=self._device,
+        )
 
     def _warn_of_unreached(self, labeled):
         """Say once how many rows no label reaches along the graph."""
@@ -169,31 +249,35 @@ class ScoredClassifier(ClassifierMixin):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
             Rows, or their kernel with the training rows; bags as in ``fit``, of a classifier of bags.
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        ndarray or dask array of shape (n_samples,) or (n_samples, n_classes)
             Scores; where the estimator normalises class masses, after that.
         """
+        if is_collection(X):
+            return _lazily(self, "decision_function", X)
         decisions = self._decisions(X)
-        return decisions[:, 0] if decisions.shape[1] == 1 else decisions
+        return follow(decisions[:, 0] if decisions.shape[1] == 1 else decisions, X)
 
     def predict(self, X):
         """Predict the class of rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
             Rows, or their kernel with the training rows; bags as in ``fit``, of a classifier of bags.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray or dask array of shape (n_samples,)
             Labels.
         """
-        return self._labels_of(self._decisions(X))
+        if is_collection(X):
+            return _lazily(self, "predict", X)
+        return follow(self._labels_of(self._decisions(X)), X)
 
     def predict_proba(self, X):
         """Estimate class probabilities.
@@ -203,15 +287,24 @@ class ScoredClassifier(ClassifierMixin):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
             Rows, or their kernel with the training rows; bags as in ``fit``, of a classifier of bags.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray or dask array of shape (n_samples, n_classes)
             Rows sum to 1; the largest entry is the predicted class.
         """
-        return probabilities(self._decisions(X), self.temperature_)
+        if is_collection(X):
+            return _lazily(self, "predict_proba", X)
+        return follow(probabilities(self._decisions(X), self.temperature_), X)
+
+
+def _lazily(estimator, method, X):
+    """Values of a method for rows of a Dask collection, which are computed when they are asked for."""
+    from weakly.distributed import map_method
+
+    return map_method(estimator, method, X)
 
 
 def class_codes(columns):
@@ -250,7 +343,7 @@ def unlabeled_cost(C, C_unlabeled, labels):
     """Cost of an unlabelled row; "auto" falls with their number, so that they do not overrule the labels."""
     if not isinstance(C_unlabeled, str):
         return float(C_unlabeled)
-    n_labeled, n_unlabeled = len(labels.labeled), len(labels.codes) - len(labels.labeled)
+    n_labeled, n_unlabeled = len(labels.labeled), labels.n_unlabeled
     return C * min(1.0, np.sqrt(n_labeled / max(n_unlabeled, 1)) / 2)
 
 

@@ -22,9 +22,48 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
+from weakly._device import to_host
+
+
+class _LabelCounts:
+    """What follows from the classes and the labelled rows alone."""
+
+    __slots__ = ()
+
+    classes: np.ndarray
+    labeled: np.ndarray
+
+    @property
+    def n_rows(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def labeled_codes(self) -> np.ndarray:
+        raise NotImplementedError
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def n_unlabeled(self) -> int:
+        return self.n_rows - len(self.labeled)
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Share of each class among the labelled rows."""
+        counts = np.bincount(self.labeled_codes, minlength=self.n_classes)
+        return counts / counts.sum()
+
+    def targets(self, dtype: Any = np.float64) -> np.ndarray:
+        """Targets +1 and -1 of the labelled rows, a column per class; two classes share one column."""
+        if self.n_classes == 2:
+            return np.where(self.labeled_codes == 1, 1, -1).astype(dtype)[:, None]
+        return np.where(self.labeled_codes[:, None] == np.arange(self.n_classes), 1, -1).astype(dtype)
+
 
 @dataclass(frozen=True, slots=True)
-class LabelView:
+class LabelView(_LabelCounts):
     """Partially labelled targets, encoded once.
 
     Parameters
@@ -53,25 +92,42 @@ class LabelView:
     labeled: np.ndarray
 
     @property
-    def n_classes(self) -> int:
-        return len(self.classes)
+    def n_rows(self) -> int:
+        return len(self.codes)
 
     @property
     def labeled_codes(self) -> np.ndarray:
         """Class index of each labelled row."""
         return self.codes[self.labeled]
 
-    @property
-    def frequencies(self) -> np.ndarray:
-        """Share of each class among the labelled rows."""
-        counts = np.bincount(self.labeled_codes, minlength=self.n_classes)
-        return counts / counts.sum()
 
-    def targets(self, dtype: Any = np.float64) -> np.ndarray:
-        """Targets +1 and -1 of the labelled rows, a column per class; two classes share one column."""
-        if self.n_classes == 2:
-            return np.where(self.labeled_codes == 1, 1, -1).astype(dtype)[:, None]
-        return np.where(self.labeled_codes[:, None] == np.arange(self.n_classes), 1, -1).astype(dtype)
+@dataclass(frozen=True, slots=True)
+class LabelList(_LabelCounts):
+    """The same without an entry for every row, where the rows are too many for that.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Sorted labels that occur.
+    labeled : ndarray of shape (n_labeled,), intp
+        Indices of the labelled rows, ascending.
+    labeled_codes : ndarray of shape (n_labeled,), intp
+        Their indices into ``classes``.
+    n_rows : int
+        Number of rows.
+
+    Examples
+    --------
+    >>> from weakly._labels import LabelList, encode_known
+    >>> labels = LabelList(*encode_known(np.array(["dog", "cat"]), np.array([3, 90])), n_rows=100)
+    >>> labels.classes.tolist(), labels.labeled_codes.tolist(), labels.n_unlabeled
+    (['cat', 'dog'], [1, 0], 98)
+    """
+
+    classes: np.ndarray
+    labeled: np.ndarray
+    labeled_codes: np.ndarray
+    n_rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +141,7 @@ class _Column:
 
 def _read_column(y: Any) -> _Column:
     """Read targets of any container, telling missing entries apart by type and never by guessing."""
+    y = to_host(y)
     if hasattr(y, "isna"):  # pandas
         if getattr(y, "ndim", 1) == 2:
             if y.shape[1] != 1:
@@ -94,7 +151,7 @@ def _read_column(y: Any) -> _Column:
         return _Column(
             _spread(_plain(np.asarray(y[~missing])), missing), missing, getattr(y.dtype, "kind", "O")
         )
-    array = y if isinstance(y, np.ndarray) else _array_of(y)
+    array = y if isinstance(y, np.ndarray) else array_of(y)
     array = column_or_1d(array, warn=array.ndim == 2)
     if array.dtype.kind == "O":
         missing = np.fromiter(map(_is_missing, array), dtype=bool, count=len(array))
@@ -103,7 +160,7 @@ def _read_column(y: Any) -> _Column:
     return _Column(array, missing, array.dtype.kind)
 
 
-def _array_of(y: Any) -> np.ndarray:
+def array_of(y: Any) -> np.ndarray:
     """Array of a list; one that holds strings or gaps stays a list of objects, which NumPy would convert."""
     if not isinstance(y, list | tuple):
         return np.asarray(y)
@@ -217,29 +274,34 @@ def encode_labels(y: Any, *, unlabeled: Any = "auto", weights: np.ndarray | None
     if weights is not None:
         mask |= weights == 0
     labeled = np.flatnonzero(~mask)
-    if not len(labeled):
-        raise ValueError(
-            "y has no labelled row: give at least one label of each of two classes"
-            f"{_marker_hint(values, unlabeled)}."
-        )
-    known = values[labeled]
-    if known.dtype.kind == "f" and not (np.isfinite(known).all() and (known == np.floor(known)).all()):
-        raise ValueError(
-            "Unknown label type: y is continuous, its labels are not whole numbers. Use a regressor "
-            "(and PartiallyLabeledKFold with stratify=False), or turn y into classes."
-        )
-    classes, known_codes = np.unique(known, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has one class only, {classes.tolist()[0]!r}, among its labelled rows: a classifier needs "
-            f"labels of at least two classes{_marker_hint(values, unlabeled)}."
-        )
+    classes, labeled, known_codes = encode_known(values[labeled], labeled, marker_hint(values, unlabeled))
     codes = np.full(len(values), -1, dtype=np.intp)
     codes[labeled] = known_codes
     return LabelView(classes=classes, codes=codes, labeled=labeled)
 
 
-def _marker_hint(values: np.ndarray, unlabeled: Any) -> str:
+def encode_known(
+    known: np.ndarray, labeled: np.ndarray, hint: str = ""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Classes, the labelled rows and their classes, from the labels of these rows; ``hint`` ends errors."""
+    if not len(labeled):
+        raise ValueError(f"y has no labelled row: give at least one label of each of two classes{hint}.")
+    if known.dtype.kind == "f" and not (np.isfinite(known).all() and (known == np.floor(known)).all()):
+        raise ValueError(
+            "Unknown label type: y is continuous, its labels are not whole numbers. Use a regressor "
+            "(and PartiallyLabeledKFold with stratify=False), or turn y into classes."
+        )
+    classes, codes = np.unique(known, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only, {classes.tolist()[0]!r}, among its labelled rows: a classifier needs "
+            f"labels of at least two classes{hint}."
+        )
+    return classes, labeled, codes
+
+
+def marker_hint(values: np.ndarray, unlabeled: Any) -> str:
+    """What to say when -1 was taken for a marker and labels are too few."""
     if (
         isinstance(unlabeled, str)
         and unlabeled == "auto"

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from weakly._cell_kernels import nearest_in_cells, small_cells
 from weakly._compat import nearest_rows
+from weakly._device_neighbors import nearest_on_device
 
 SEARCHES = ("auto", "exact", "approximate", "cells")
 _EXACT_ROWS = 30_000  # beyond this an approximate search is used when it is installed
@@ -50,6 +51,21 @@ def find_neighbors(X: Any, n_neighbors: int, search: str, is_kernel: bool, rando
     if search == "cells":
         return _find_in_cells(X, n_neighbors, random_state)
     return _drop_self(nearest_rows(X, n_neighbors + 1))
+
+
+def search_neighbors(
+    X: Any, n_neighbors: int, search: str, is_kernel: bool, random_state: Any, device: Any
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Find neighbours, on a device where one is given and the search is exact, with distances if known.
+
+    The time of that grows with the square of the rows: "auto" has it for very many on a GPU only.
+    """
+    is_exact = search == "exact" or (
+        search == "auto" and (X.shape[0] <= _EXACT_ROWS or str(device).startswith("cuda"))
+    )
+    if device is None or is_kernel or sp.issparse(X) or not is_exact:
+        return find_neighbors(X, n_neighbors, search, is_kernel, random_state), None
+    return nearest_on_device(X, n_neighbors, device)
 
 
 def _has_pynndescent() -> bool:

@@ -2,7 +2,8 @@
 
 A :class:`Graph` is a symmetric sparse affinity without self-loops. Everything a method asks of it is
 derived: Laplacians for the quadratic penalty, the incidence matrix for total variation, components for
-the rows that no label reaches.
+the rows that no label reaches. An :class:`AnchorGraph` joins rows through anchors that they share, for rows
+too many to be compared with each other; it has a Laplacian and components, but no edges.
 """
 
 from __future__ import annotations
@@ -18,9 +19,20 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, gen_batches
 
-from weakly._neighbors import find_neighbors
+from weakly._anchor_map import AnchorMap
+from weakly._anchors import AnchorGraph, anchor_graph
+from weakly._device import resolve_device
+from weakly._neighbors import search_neighbors
 
-__all__ = ["Graph", "affinity_graph", "neighbor_graph", "radius_graph"]
+__all__ = [
+    "AnchorGraph",
+    "AnchorMap",
+    "Graph",
+    "affinity_graph",
+    "anchor_graph",
+    "neighbor_graph",
+    "radius_graph",
+]
 
 WEIGHTS = ("self-tuning", "binary", "rbf", "cosine")
 LAPLACIANS = ("symmetric", "unnormalized", "random-walk")
@@ -187,6 +199,7 @@ def neighbor_graph(
     bandwidth: float | None = None,
     is_kernel: bool = False,
     random_state: Any = None,
+    device: Any = None,
 ) -> Graph:
     """Connect each row to its nearest neighbours.
 
@@ -212,6 +225,9 @@ def neighbor_graph(
         ``X`` is a Gram matrix, and distances are those in its feature space.
     random_state : int, RandomState or None, default=None
         For the approximate search.
+    device : str, torch.device or None, default=None
+        Device on which dense rows are searched for exact neighbours, through PyTorch (extra ``gpu``), unless
+        ``search`` asks for another way.
 
     Returns
     -------
@@ -235,10 +251,10 @@ def neighbor_graph(
     if not 1 <= n_neighbors < n_rows:
         raise ValueError(f"n_neighbors is {n_neighbors}: it must be from 1 to n_samples - 1 = {n_rows - 1}.")
     rows = _normalized(X, is_kernel) if weights == "cosine" else X
-    neighbors = find_neighbors(rows, n_neighbors, search, is_kernel, random_state)
-    return join_neighbors(
-        rows, neighbors, weights=weights, symmetrize=symmetrize, bandwidth=bandwidth, is_kernel=is_kernel
-    )
+    device = resolve_device(device)
+    neighbors, lengths = search_neighbors(rows, n_neighbors, search, is_kernel, random_state, device)
+    joining: dict[str, Any] = {"weights": weights, "symmetrize": symmetrize, "bandwidth": bandwidth}
+    return join_neighbors(rows, neighbors, lengths=lengths, is_kernel=is_kernel, **joining)
 
 
 def join_neighbors(
@@ -249,6 +265,7 @@ def join_neighbors(
     symmetrize: str = "max",
     bandwidth: float | None = None,
     is_kernel: bool = False,
+    lengths: np.ndarray | None = None,
 ) -> Graph:
     """Connect each row to given neighbours, nearest first: what :func:`neighbor_graph` does after the search.
 
@@ -260,6 +277,8 @@ def join_neighbors(
         Indices of rows.
     weights, symmetrize, bandwidth, is_kernel
         As in :func:`neighbor_graph`; for "cosine" the rows have length 1.
+    lengths : ndarray of shape (n_rows, n_neighbors), optional
+        Distances to the neighbours, where the search knows them.
 
     Returns
     -------
@@ -268,7 +287,9 @@ def join_neighbors(
     """
     n_rows, n_neighbors = neighbors.shape
     sources = np.repeat(np.arange(n_rows), n_neighbors)
-    distances = _edge_distances(rows, sources, neighbors.ravel(), is_kernel)
+    if lengths is None:
+        lengths = _edge_distances(rows, sources, neighbors.ravel(), is_kernel)
+    distances = lengths.ravel()
     local_scale = distances.reshape(n_rows, -1)[:, min(n_neighbors, _TUNING_NEIGHBOR) - 1]
     entries = _edge_weights(weights, distances, local_scale, sources, neighbors.ravel(), bandwidth)
     return _assemble(entries, sources, neighbors.ravel(), rows, symmetrize)

@@ -16,6 +16,8 @@ from sklearn.metrics import pairwise
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
 
+from weakly._device import is_tensor, to_device, to_host
+
 __all__ = ["Kernel", "resolve_kernel"]
 
 _GAMMA_RULES = ("scale", "median", "mean-distance")
@@ -65,6 +67,8 @@ class Kernel:
 
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
         """Gram matrix between the rows of ``X`` and of ``Y`` (of ``X`` itself by default)."""
+        if is_tensor(X):
+            return self._call_on_device(X, Y)
         match self.name:
             case "rbf":
                 return pairwise.rbf_kernel(X, Y, gamma=self.gamma)
@@ -80,6 +84,23 @@ class Kernel:
                 return X
         return self._call_function(X, X if Y is None else Y)
 
+    def _call_on_device(self, X: Any, Y: Any) -> Any:
+        """The same for tensors, in place where the matrix is large; other kernels are taken on the host."""
+        rows, others = X, X if Y is None else Y.to(X.dtype)
+        match self.name:
+            case "linear":
+                return rows @ others.T
+            case "rbf":
+                squared = _squared_distances(rows, others)
+                if Y is None:
+                    squared.fill_diagonal_(0)
+                return squared.mul_(-self.gamma).exp_()
+            case "poly":
+                return (rows @ others.T).mul_(self.gamma).add_(self.coef0).pow_(self.degree)
+            case "cosine":
+                return _unit(rows) @ _unit(others).T
+        return to_device(self(to_host(X), None if Y is None else to_host(others)), X.device)
+
     def _call_function(self, X: Any, Y: Any) -> np.ndarray:
         assert self.function is not None
         gram: Any = self.function(X, Y)
@@ -92,6 +113,19 @@ class Kernel:
         if not np.isfinite(gram).all():
             raise ValueError("kernel returned NaN or infinity: a callable kernel must be finite on all rows.")
         return gram
+
+
+def _squared_distances(X: Any, Y: Any) -> Any:
+    """Squared distances between tensors, by way of float64: of rows far apart rounding would rule."""
+    kind, centre = X.dtype, Y.double().mean(dim=0)
+    X, Y = X.double() - centre, Y.double() - centre
+    squared = (X @ Y.T).mul_(-2)
+    return squared.add_((X * X).sum(dim=1)[:, None]).add_((Y * Y).sum(dim=1)).clamp_(min=0).to(kind)
+
+
+def _unit(X: Any) -> Any:
+    norms = X.norm(dim=1, keepdim=True)
+    return X / norms.masked_fill(norms == 0, 1)
 
 
 def resolve_kernel(

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from weakly import FewLabelClassifier
-from weakly.auto._few_label import _verdict
+from weakly.auto._evidence import verdict_of
 from weakly.model_selection import LabelDraws
 
 MINUS_ONE = "-1 means unlabelled, so the labels {-1, 1} hold one class; unlabeled=None passes"
@@ -343,7 +343,7 @@ def test_progress_is_shown(blobs, capsys):
     [(9.0, "trust"), (3.0, "suggest"), (0.0, "do not say"), (-3.0, "supervised kernels")],
 )
 def test_verdicts(odds, words):
-    assert words in _verdict(odds)
+    assert words in verdict_of(odds)
 
 
 def test_nothing_warns_on_ordinary_rows(blobs):

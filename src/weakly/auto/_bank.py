@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
+from weakly._device import to_host
 from weakly._memory import dense_bytes, memory_limit
-from weakly._neighbors import find_neighbors
+from weakly._neighbors import search_neighbors
 from weakly._progress import Progress
 from weakly._row_keys import row_keys
 from weakly.auto._prepare import Preparation, canonical, learn_preparation
@@ -155,6 +156,7 @@ def build_bank(
     effort: str = "fast",
     preparation: str = "auto",
     random_state: Any = None,
+    device: str | None = None,
     verbose: int = 0,
 ) -> KernelBank:
     """Build the kernels of a data set; no label takes part.
@@ -171,6 +173,9 @@ def build_bank(
         See :func:`learn_preparation`.
     random_state : int, RandomState or None, default=None
         Draws the landmarks, and the starts of clusterings.
+    device : str or None, default=None
+        Where neighbours are sought, always exactly, and where kernels with the landmarks are computed and
+        held; ``None`` is NumPy.
     verbose : int, default=0
         1 shows the stages.
 
@@ -206,7 +211,7 @@ def build_bank(
         if X.shape[0] > MANY_ROWS:
             rows = rows.astype(np.float32, copy=False)
     with progress.stage("principal components"):
-        builder = _Builder(rows, prepared, keys[order], _size_of(rows, effort), seed)
+        builder = _Builder(rows, prepared, keys[order], _size_of(rows, effort), seed, device)
     candidates: list[Candidate] = []
     for name, stage in (
         ("kernels", builder.supervised),
@@ -234,7 +239,15 @@ def _size_of(rows: Any, effort: str) -> Size:
 class _Builder:
     """The stages of a bank, in the order in which they need each other."""
 
-    def __init__(self, rows: Any, prepare: Preparation, keys: np.ndarray, size: Size, seed: int) -> None:
+    def __init__(
+        self,
+        rows: Any,
+        prepare: Preparation,
+        keys: np.ndarray,
+        size: Size,
+        seed: int,
+        device: str | None = None,
+    ) -> None:
         self.rows, self.keys, self.size, self.seed = rows, keys, size, seed
         self.variances, self.directions = principal_components(rows, size.n_components)
         projection = Projection(self.directions[:, :SEARCH_COMPONENTS]) if rows.shape[0] > MANY_ROWS else None
@@ -244,6 +257,7 @@ class _Builder:
             projection=projection,
             searched=rows if projection is None else projection.of(rows),
             n_neighbors=min(max(NEIGHBORS), rows.shape[0] - 1),
+            device=device,
         )
         self.views = Views(rows, self.reference)
 
@@ -253,8 +267,8 @@ class _Builder:
         return Coordinates(values, ViewMap(self.reference, measure), rotation)
 
     def supervised(self) -> Iterator[Candidate]:
-        yield _candidate("linear", "sup", self._coordinates(self.rows, attrgetter("rows")))
-        between = np.sqrt(self.views.squared_distances[: self.size.n_landmarks])
+        yield candidate_of("linear", "sup", self._coordinates(self.rows, attrgetter("rows")))
+        between = np.sqrt(to_host(self.views.squared_distances[: self.size.n_landmarks]))
         median = float(np.median(between[np.triu_indices(len(between), 1)])) or 1.0
         kernels = {f"rbf, width {width:g}": DistanceKernel("rbf", width * median) for width in WIDTHS}
         kernels["exp(-distance)"] = DistanceKernel("laplace", median)
@@ -263,12 +277,13 @@ class _Builder:
             coordinates = self._coordinates(values, kernel, whitening_of(values[: self.size.n_landmarks]))
             if kernel == DistanceKernel("rbf", DEFORMED_WIDTH * median):
                 self.ambient = coordinates
-            yield _candidate(name, "sup", coordinates)
+            yield candidate_of(name, "sup", coordinates)
 
     def connect(self) -> None:
-        search = "exact" if self.reference.projection is None else "cells"
+        device = self.reference.device
+        search = "exact" if self.reference.projection is None or device is not None else "cells"
         searched, n_neighbors = self.reference.searched, self.reference.n_neighbors
-        found = find_neighbors(searched, n_neighbors, search, False, self.seed)
+        found, _ = search_neighbors(searched, n_neighbors, search, False, self.seed, device)
         self.graphs = {k: join_neighbors(searched, found[:, :k]) for k in NEIGHBORS if k <= n_neighbors}
         self.graphs = self.graphs or {n_neighbors: join_neighbors(searched, found)}
 
@@ -277,12 +292,12 @@ class _Builder:
         for k, power in DEFORMATIONS:
             if k not in self.graphs:
                 continue
-            laplacian = self.graphs[k].laplacian("symmetric").astype(values.dtype)
+            laplacian = self.graphs[k].laplacian("symmetric").astype(self.rows.dtype)
             spectrum, rotation = smoothness_spectrum(self.ambient, laplacian, power)
             coordinates = self._coordinates(values, self.ambient.mapping.measure, rotation)
             for penalty in GRAPH_PENALTIES:
                 name = f"rbf with {penalty:g} L{'^2' if power == 2 else ''}, {k} neighbours"
-                yield _candidate(name, "lap", coordinates, 1 / (1 + penalty * spectrum))
+                yield candidate_of(name, "lap", coordinates, 1 / (1 + penalty * spectrum))
 
     def spectral(self, n_classes: int) -> Iterator[Candidate]:
         for k, graph in self.graphs.items():
@@ -290,13 +305,8 @@ class _Builder:
             vectors = _mean_of_copies(vectors, self.keys).astype(self.rows.dtype)
             measure = Interpolation(vectors, k)
             coordinates = self._coordinates(vectors, measure)
-            filters = {f"heat, time {t:g}": np.exp(-t * spectrum) for t in HEAT_TIMES}
-            filters |= {f"resolvent, {e:g}": e / (spectrum + e) for e in RESOLVENTS}
-            filters |= {
-                f"{m} eigenvectors": np.arange(len(spectrum)) < whole(spectrum, m) for m in N_EIGENVECTORS
-            }
-            for name, weights in filters.items():
-                yield _candidate(f"{name}, {k} neighbours", "graph", coordinates, weights)
+            for name, weights in spectral_filters(spectrum).items():
+                yield candidate_of(f"{name}, {k} neighbours", "graph", coordinates, weights)
             for n_clusters in self._cluster_counts(n_classes):
                 embed = FirstDirections(measure, whole(spectrum, n_clusters))
                 name = f"{n_clusters} clusters of eigenvectors, {k} neighbours"
@@ -304,13 +314,8 @@ class _Builder:
 
     def principal(self, n_classes: int) -> Iterator[Candidate]:
         coordinates = self._coordinates(self.rows, attrgetter("rows"), self.directions)
-        place, mean_variance = np.arange(len(self.variances)), self.variances.mean() or 1.0
-        # Components have their variance already: weights of 1 keep it, others change it.
-        filters = {f"{m} components": place < m for m in N_COMPONENTS}
-        filters |= {"squared spectrum": self.variances}
-        filters |= {f"whitened, {d:g}": 1 / (self.variances + d * mean_variance) for d in WHITENINGS}
-        for name, weights in filters.items():
-            yield _candidate(name, "pca", coordinates, weights)
+        for name, weights in component_filters(self.variances).items():
+            yield candidate_of(name, "pca", coordinates, weights)
         embed = Projection(self.directions[:, :CLUSTERED_COMPONENTS])
         embedding = embed.of(self.rows)
         for n_clusters in self._cluster_counts(n_classes):
@@ -330,10 +335,30 @@ class _Builder:
     ) -> Candidate:
         """Rows are as alike as the share of clusterings that put them together."""
         clusterings = find_clusterings(embedding, n_clusters, self.size.n_runs, self.seed, embed)
-        return _candidate(name, family, self._coordinates(clusterings.indicators(embedding), clusterings))
+        return candidate_of(name, family, self._coordinates(clusterings.indicators(embedding), clusterings))
 
 
-def _candidate(name: str, family: str, coordinates: Coordinates, weights: Any = None) -> Candidate:
+def spectral_filters(spectrum: np.ndarray) -> dict[str, np.ndarray]:
+    """Weights of the eigenvectors of a graph in each kernel."""
+    filters = {f"heat, time {t:g}": np.exp(-t * spectrum) for t in HEAT_TIMES}
+    filters |= {f"resolvent, {e:g}": e / (spectrum + e) for e in RESOLVENTS}
+    place = np.arange(len(spectrum))
+    return filters | {f"{m} eigenvectors": place < whole(spectrum, m) for m in N_EIGENVECTORS}
+
+
+def component_filters(variances: np.ndarray) -> dict[str, np.ndarray]:
+    """Weights of principal components in each kernel.
+
+    Components have their variance already: weights of 1 keep it, others change it.
+    """
+    place, mean_variance = np.arange(len(variances)), variances.mean() or 1.0
+    filters = {f"{m} components": place < m for m in N_COMPONENTS}
+    filters |= {"squared spectrum": variances}
+    return filters | {f"whitened, {d:g}": 1 / (variances + d * mean_variance) for d in WHITENINGS}
+
+
+def candidate_of(name: str, family: str, coordinates: Coordinates, weights: Any = None) -> Candidate:
+    """A kernel of weighted coordinates, scaled to a mean of 1 on its diagonal."""
     weights = np.ones(coordinates.n_coordinates) if weights is None else np.asarray(weights, dtype=float)
     return Candidate(name, family, FilteredSpace(coordinates, weights).scaled())
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 from sklearn.utils import gen_batches
 
+from weakly._device import is_tensor, to_device, to_host
 from weakly.auto._bank import Candidate
 from weakly.auto._choice import Choice, Problem
 from weakly.auto._views import BLOCK, Reference
@@ -51,9 +52,12 @@ class Blend:
 
     def function(self, reference: Reference) -> BlendFunction:
         """The function for new rows, free of the values of the training rows."""
-        pieces = [(where.mapping.measure, where.function(theta)) for where, theta in self.parts]
-        weights = [(measure, function.theta, function.shift) for measure, function in pieces]
-        return BlendFunction(weights, self.offset, reference)
+        weights: dict[int, tuple] = {}
+        for where, theta in self.parts:
+            measure, function = where.mapping.measure, where.function(theta)
+            known = weights.get(id(measure), (measure, 0, 0))  # several coordinates may share their values
+            weights[id(measure)] = (measure, known[1] + function.theta, known[2] + function.shift)
+        return BlendFunction(list(weights.values()), self.offset, reference)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +84,16 @@ class BlendFunction:
         for block in gen_batches(X.shape[0], BLOCK):
             views = self.reference.views(X[block])
             for measure, theta, shift in self.weights:
-                out[block] += measure(views) @ theta + shift
+                values = measure(views)
+                if is_tensor(values):
+                    out[block] += to_host(values @ to_device(theta, values.device)) + shift
+                else:
+                    out[block] += values @ theta + shift
         return out
+
+    def to_numpy(self) -> BlendFunction:
+        """The same function without a device."""
+        return replace(self, reference=replace(self.reference, device=None))
 
 
 def blend(fits: Fits, weights: np.ndarray) -> Blend:
@@ -155,22 +167,23 @@ class Average:
     ----------
     blend : Blend
         The function.
-    scores : ndarray of shape (n_rows, n_classes)
-        Its values on all rows.
+    scores : ndarray of shape (n_rows, n_classes) or None
+        Its values on all rows; ``None`` where rows are many, and are scored when asked for.
     held_out : ndarray of shape (n_scored, n_classes)
         Scores of the labels that chose, each without itself, in the same units.
     """
 
     blend: Blend
-    scores: np.ndarray
+    scores: np.ndarray | None
     held_out: np.ndarray
 
     def mixed(self, other: Average, share: float) -> Average:
         """A weighted mean with another average."""
-        columns = np.eye(self.scores.shape[1])
+        columns = np.eye(self.held_out.shape[1])
+        scores = None if self.scores is None else (1 - share) * self.scores + share * other.scores
         return Average(
             self.blend @ (columns * (1 - share)) + other.blend @ (columns * share),
-            (1 - share) * self.scores + share * other.scores,
+            scores,
             (1 - share) * self.held_out + share * other.held_out,
         )
 
@@ -191,14 +204,23 @@ def average(fits: Fits, weights: np.ndarray) -> Average:
         The function, and its values.
     """
     n_rules, n_classes = len(weights), fits.problem.n_classes
-    level = np.tile(fits.problem.level, n_rules)
-    both = blend(fits, weights)
-    both = Blend(both.parts, both.offset + level)
+    both, held_out = by_rule(fits, weights)
     scores = both.scores()
-    held_out = (
-        np.einsum("rm,rmic->irc", weights, fits.choice.held_out).reshape(-1, n_rules * n_classes) + level
-    )
     sizes = np.sqrt((scores.reshape(-1, n_rules, n_classes) ** 2).mean(axis=(0, 2)))
-    mean = np.vstack([np.eye(n_classes) / (size or 1.0) for size in sizes]) / n_rules
+    mean = mean_of_rules(sizes, n_classes)
     mean /= np.sqrt(((scores @ mean) ** 2).mean()) or 1.0
     return Average(both @ mean, scores @ mean, held_out @ mean)
+
+
+def by_rule(fits: Fits, weights: np.ndarray) -> tuple[Blend, np.ndarray]:
+    """The function of each rule, its columns side by side, and its scores of the labels that chose."""
+    n_rules, n_classes = len(weights), fits.problem.n_classes
+    level = np.tile(fits.problem.level, n_rules)
+    both = blend(fits, weights)
+    held_out = np.einsum("rm,rmic->irc", weights, fits.choice.held_out).reshape(-1, n_rules * n_classes)
+    return Blend(both.parts, both.offset + level), held_out + level
+
+
+def mean_of_rules(sizes: np.ndarray, n_classes: int) -> np.ndarray:
+    """The matrix that takes the columns of all rules to their mean, each divided by its size."""
+    return np.vstack([np.eye(n_classes) / (size or 1.0) for size in sizes]) / len(sizes)

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import gammaln, log_softmax, logsumexp, ndtr, softmax
 from sklearn.utils import gen_batches
 
+from weakly._labels import LabelView
 from weakly._memory import dense_bytes, memory_limit
 from weakly.auto._bank import Candidate
 from weakly.solvers import RidgePath, solve_ridge_path
@@ -94,6 +95,32 @@ class Problem:
         unknown = gammaln(self.n_classes) + gammaln(counts + 1).sum() - gammaln(n_labels + self.n_classes)
         both = np.array([equal, unknown])
         return both - logsumexp(both)
+
+
+def pose(
+    labels: LabelView, order: np.ndarray, shares: np.ndarray | None
+) -> tuple[Problem, np.ndarray, np.ndarray]:
+    """The problem in the bank's order of rows, and the map from its classes to the columns of decisions."""
+    return pose_codes(labels.codes[order], labels.n_classes, shares)
+
+
+def pose_codes(
+    codes: np.ndarray, n_classes: int, shares: np.ndarray | None
+) -> tuple[Problem, np.ndarray, np.ndarray]:
+    """The same from sorted classes of rows, -1 where unlabelled.
+
+    Its classes are in the order of their first labelled row, so that no name of a class plays a part.
+    """
+    rows = np.flatnonzero(codes >= 0)
+    seen = codes[rows]
+    place = np.argsort(np.unique(seen, return_index=True)[1])  # sorted class of each class by appearance
+    own_codes = np.argsort(place)[seen]
+    given = np.full(n_classes, 1 / n_classes) if shares is None else shares[place]
+    columns = np.zeros((n_classes, n_classes))
+    columns[np.arange(n_classes), place] = 2 / np.sqrt(n_classes)  # 2 between the right class and the others
+    if n_classes == 2:
+        columns = (columns[:, 1:] - columns[:, :1]) / 2
+    return Problem(rows, own_codes, given, shares is not None), columns, place
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import joblib
 import numpy as np
@@ -12,45 +11,30 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from weakly._blocks import ArrayBlocks, is_collection
 from weakly._calibration import fit_temperature, probabilities
 from weakly._compat import StrOptions, check_params
-from weakly._estimator import ScoredClassifier, check_shares
+from weakly._device import to_host
+from weakly._estimator import DeviceMixin, ScoredClassifier, check_shares
 from weakly._labels import encode_labels
 from weakly._progress import Progress
 from weakly.auto._bank import build_bank
 from weakly.auto._blend import Fits, average
-from weakly.auto._choice import Problem, choose
+from weakly.auto._block_bank import build_block_bank
+from weakly.auto._block_fit import average_blocks, pose_blocks, publish_blocks
+from weakly.auto._choice import choose, pose
+from weakly.auto._evidence import Evidence, tabulate, verdict_of
 from weakly.auto._prepare import PREPARATIONS, canonical
 from weakly.auto._refits import refit_total_variation
 
 MOST_SCORED = 500  # labels that choose; more only cost time
 MOST_FITTED = 10_000  # labels that are fitted to
+MOST_NEIGHBOR_ROWS = 200_000  # to which graph="auto" compares rows with rows
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 _BANK_PARAMS = ("effort", "preparation", "random_state")
-_TABLE = [("kernel", "U60"), ("family", "U5"), ("score", float), ("weight", float)]
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """Whether the labels say that unlabelled rows help.
-
-    Parameters
-    ----------
-    log_odds : float
-        Log odds of the labels, each judged by all others, under the semi-supervised kernels against the
-        supervised ones, families weighing the same.
-    verdict : str
-        What that means.
-    """
-
-    log_odds: float
-    verdict: str
-
-    def __str__(self) -> str:
-        return self.verdict
-
-
-class FewLabelClassifier(ScoredClassifier, BaseEstimator):
+class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
     """Classifier for few labels that finds out by itself whether and how unlabelled rows help.
 
     Every assumption about unlabelled rows becomes a kernel that no label has seen: supervised kernels,
@@ -74,13 +58,24 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
         What is done to the rows first. "auto" looks at them: counts of words are weighed by tf-idf, other
         sparse rows without negative entries get length 1, dense columns are standardised unless they share
         one scale, as pixels do.
+    graph : {"auto", "knn", "anchor"}, default="auto"
+        How rows are connected. "knn" compares rows with rows, and holds some thousand numbers for each.
+        "anchor" connects them through 2000 anchors and sums over blocks of rows, so that memory does not grow
+        with their number; rows in float32 take half the time. "auto" is "knn" up to 200,000 rows and with
+        full effort, "anchor" beyond. A Dask collection always takes "anchor", which is there for
+        ``effort="fast"`` alone.
+    device : str, torch.device or None, default=None
+        Where neighbours are sought and kernels with the landmarks are computed, through PyTorch (extra
+        ``gpu``): "cuda", "cuda:1", "cpu". ``None`` is NumPy, or the device of ``X`` where that is a tensor.
+        Tensors in give tensors out; attributes are NumPy arrays.
     unlabeled : "auto", None or a label, default="auto"
         Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
         floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
         a class.
     warm_start : bool, default=False
         Keep the kernels, and use them again when ``fit`` is called on the same rows with other labels of as
-        many classes; a RandomState instance as ``random_state`` counts as a change.
+        many classes; a RandomState instance as ``random_state`` counts as a change. Rows of a Dask collection
+        are the same if their tasks are, by ``dask.base.tokenize``.
     verbose : int, default=0
         1 shows the stages.
     random_state : int, RandomState or None, default=None
@@ -90,11 +85,11 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted labels of all training rows.
-    label_distributions_ : ndarray of shape (n_samples, n_classes)
+    transduction_ : ndarray or dask array of shape (n_samples,)
+        Predicted labels of all training rows; after a fit on a Dask collection a lazy array in its chunks.
+    label_distributions_ : ndarray or dask array of shape (n_samples, n_classes)
         Class probabilities of all training rows.
-    supervised_ : ndarray of shape (n_samples,)
+    supervised_ : ndarray or dask array of shape (n_samples,)
         What the supervised kernels alone predict for all training rows.
     evidence_ : Evidence
         Log odds of semi-supervised against supervised kernels by the labels, and a verdict in words.
@@ -123,6 +118,10 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
     3000 rows, beyond which nothing n x n is formed; neighbours are exact up to 10,000. Of more than 500
     labels that many choose, and up to 10,000 are fitted to.
 
+    With ``graph="anchor"`` the preparation, principal components, anchors and clusters are learned from the
+    first 20,000 rows in an order of their contents (fewer where they are long), and every kernel is centred
+    and scaled by sums over all rows, which are read about six times.
+
     Examples
     --------
     >>> import numpy as np
@@ -138,11 +137,14 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
     True
     """
 
+    _last_published = "_function"
     _parameter_constraints: dict = {
         "mode": [StrOptions({"auto", "safe"})],
         "effort": [StrOptions({"fast", "full"})],
         "class_prior": ["array-like", Mapping, None],
         "preparation": [StrOptions(set(PREPARATIONS))],
+        "graph": [StrOptions({"auto", "knn", "anchor"})],
+        "device": "no_validation",
         "unlabeled": "no_validation",
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
@@ -155,6 +157,8 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
         effort="fast",
         class_prior=None,
         preparation="auto",
+        graph="auto",
+        device=None,
         unlabeled="auto",
         warm_start=False,
         verbose=0,
@@ -164,6 +168,8 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
         self.effort = effort
         self.class_prior = class_prior
         self.preparation = preparation
+        self.graph = graph
+        self.device = device
         self.unlabeled = unlabeled
         self.warm_start = warm_start
         self.verbose = verbose
@@ -178,12 +184,25 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
         # The bank of a warm start is large and is rebuilt on demand: it does not travel.
         return {name: value for name, value in super().__getstate__().items() if name != "_warm"}
 
+    def to_numpy(self):
+        """Bring the model to NumPy, so that it predicts and can be pickled without PyTorch.
+
+        Returns
+        -------
+        FewLabelClassifier
+            A copy with ``device=None``, without the kernels of a warm start.
+        """
+        model = super().to_numpy()
+        if hasattr(self, "_function"):
+            model._function = self._function.to_numpy()
+        return model
+
     def precompute(self, X, n_classes):
         """Build the kernels of rows before there are labels, for any number of fits on the same rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Rows.
         n_classes : int
             Number of classes that the labels of a fit will show; a fit that shows another number builds
@@ -195,7 +214,8 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
             The estimator, with ``warm_start`` in effect for these rows.
         """
         check_params(self)
-        self._bank(self._check_rows(X), n_classes, keep=True)
+        rows, blocks = self._check_rows(X)
+        self._bank(rows, blocks, n_classes, keep=True)
         return self
 
     def fit(self, X, y):
@@ -203,10 +223,11 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels, with the marker of ``unlabeled`` where unknown.
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
+            Rows. Those of a Dask collection are read about six times: call ``X.persist()`` first if the
+            cluster holds them.
+        y : array-like or Dask collection of shape (n_samples,)
+            Labels, with the marker of ``unlabeled`` where unknown; a collection has the chunks of ``X``.
 
         Returns
         -------
@@ -216,30 +237,70 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
         check_params(self)
         if y is None:
             raise ValueError("FewLabelClassifier requires y to be passed, but the target y is None.")
-        X = self._check_rows(X)
-        check_consistent_length(X, y)
-        labels = encode_labels(y, unlabeled=self.unlabeled)
+        rows, blocks = self._check_rows(X)
+        labels = self._read_labels(rows, blocks, y)
         shares = self._shares(labels, y)
-        bank = self._bank(X, labels.n_classes, keep=self.warm_start)
-        problem, columns, public = pose(labels, bank.order, shares)
+        bank = self._bank(rows, blocks, labels.n_classes, keep=self.warm_start)
         with Progress(type(self).__name__, self.verbose).stage("choice"):
             self.classes_ = labels.classes
-            self._decide(bank, problem, columns, public, X.dtype)
+            if blocks is None:
+                self._decide(bank, *pose(labels, bank.order, shares), rows.dtype)
+            else:
+                self._decide_blocks(bank, blocks, pose_blocks(labels, blocks, shares, MOST_FITTED, bank.seed))
         self.preparation_ = str(bank.preparation)
         return self
 
     def _check_rows(self, X):
-        return canonical(validate_data(self, X, ensure_min_samples=2, order="C", **_ROWS))
+        """Rows, and the blocks of them where the kernels are to come from sums."""
+        if is_collection(X):
+            from weakly.distributed import checked_rows
 
-    def _bank(self, X, n_classes, keep):
+            if self.graph == "knn" or self.effort == "full":
+                raise ValueError(
+                    "rows of a Dask collection are connected through anchors: set graph='auto' and "
+                    "effort='fast', or pass X.compute()."
+                )
+            if self.device is not None:
+                raise ValueError(
+                    "a Dask collection is left to its workers, without a device: set device=None."
+                )
+            self._device = None
+            return X, checked_rows(self, X)
+        if self.graph == "anchor" and self.effort == "full":
+            raise ValueError(
+                "graph='anchor' has no edges, which the total variation of effort='full' needs: set "
+                "graph='knn' or effort='fast'."
+            )
+        self._choose_device(X)
+        X = canonical(validate_data(self, to_host(X), ensure_min_samples=2, order="C", **_ROWS))
+        is_large = X.shape[0] > MOST_NEIGHBOR_ROWS and self.effort == "fast"
+        in_blocks = self.graph == "anchor" or (self.graph == "auto" and is_large)
+        return X, ArrayBlocks(X) if in_blocks else None
+
+    def _read_labels(self, rows, blocks, y):
+        if not is_collection(rows):
+            y = to_host(y)
+            check_consistent_length(rows, y)
+            return encode_labels(y, unlabeled=self.unlabeled)
+        from weakly.distributed import labels_of
+
+        return labels_of(y, blocks, self.unlabeled)[0]
+
+    def _bank(self, rows, blocks, n_classes, keep):
         """The kernels of rows, those of the last call where it was about the same."""
         settings = {name: value for name, value in self.get_params().items() if name in _BANK_PARAMS}
+        settings["device"] = self._device
         warm = getattr(self, "_warm", None)
-        contents = (X.shape, X.data, X.indices, X.indptr) if sp.issparse(X) else X
-        key = joblib.hash([contents, int(n_classes), settings]) if keep or warm is not None else None
+        key = None
+        if keep or warm is not None:
+            key = joblib.hash([_contents(rows), blocks is None, int(n_classes), settings])
         if warm is not None and warm[0] == key:
             return warm[1]
-        bank = build_bank(X, n_classes, verbose=self.verbose, **settings)
+        if blocks is None:
+            bank = build_bank(rows, n_classes, verbose=self.verbose, **settings)
+        else:
+            settings.pop("effort")
+            bank = build_block_bank(blocks, n_classes, verbose=self.verbose, **settings)
         if keep:
             self._warm = (key, bank)
         return bank
@@ -263,10 +324,14 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
             )
         return None if shares is None else check_shares(shares, labels.n_classes, "class_prior must be None")
 
+    def _choose(self, candidates, problem):
+        choice = choose(candidates, problem.first(MOST_SCORED))
+        self.evidence_ = Evidence(choice.log_odds, verdict_of(choice.log_odds))
+        return choice
+
     def _decide(self, bank, problem, columns, public, dtype):
         """Choose, publish what was chosen, and fix the function from rows to decisions."""
-        choice = choose(bank.candidates, problem.first(MOST_SCORED))
-        self.evidence_ = Evidence(choice.log_odds, _verdict(choice.log_odds))
+        choice = self._choose(bank.candidates, problem)
         weights, supervised = choice.weights(), choice.weights(supervised=True)
         fits = Fits(bank.candidates, choice, problem.first(MOST_FITTED))
         ours, baseline = average(fits, weights), average(fits, supervised)
@@ -276,7 +341,7 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
             ours = ours.mixed(refit.average, refit.weight)
         if self.mode == "safe":
             ours = ours.mixed(baseline, 0.5)
-        self.candidates_ = self._table(bank.candidates, choice, refit)
+        self.candidates_ = tabulate(bank.candidates, choice, refit, self.mode)
         decisions = (ours.scores @ columns).astype(dtype)
         self.temperature_ = fit_temperature(ours.held_out @ columns, public[choice.problem.codes])
         inverse = np.argsort(bank.order)
@@ -285,64 +350,41 @@ class FewLabelClassifier(ScoredClassifier, BaseEstimator):
         self.supervised_ = self._labels_of(baseline.scores @ columns)[inverse]
         self._function = (ours.blend @ columns).function(bank.reference)
 
-    def _table(self, candidates, choice, refit):
-        """All candidates with their scores and weights, the heaviest first."""
-        refit_weight = 0.0 if refit is None else refit.weight
-        weights = choice.weights() * (1 - refit_weight)
+    def _decide_blocks(self, bank, blocks, posed):
+        """The same where only the labelled rows are held."""
+        candidates, columns = bank.at(posed.rows), posed.columns
+        choice = self._choose(candidates, posed.problem)
+        weights = [choice.weights(), choice.weights(supervised=True)]
+        fits = Fits(candidates, choice, posed.problem)
+        ours, baseline = average_blocks(fits, weights, blocks, bank.reference)
         if self.mode == "safe":
-            weights, refit_weight = (weights + choice.weights(supervised=True)) / 2, refit_weight / 2
-        by_hypothesis = (len(weights), -1, len(candidates))
-        scores = choice.scores.reshape(by_hypothesis).max(axis=1)[-1]
-        weights = weights.reshape(by_hypothesis).sum(axis=1).mean(axis=0)
-        lines = [
-            (candidate.name, candidate.family, score, weight)
-            for candidate, score, weight in zip(candidates, scores, weights, strict=True)
-        ]
-        if refit is not None:
-            lines.append(("total variation", "tv", refit.log_likelihood, refit_weight))
-        table = np.array(lines, dtype=_TABLE)
-        return table[np.argsort(-table["weight"], kind="stable")].view(np.recarray)
+            ours = ours.mixed(baseline, 0.5)
+        self.candidates_ = tabulate(candidates, choice, None, self.mode)
+        self.temperature_ = fit_temperature(ours.held_out @ columns, posed.public[choice.problem.codes])
+        blends = (ours.blend @ columns, baseline.blend @ columns)
+        found = publish_blocks(blocks, *blends, bank.reference, self.classes_, self.temperature_)
+        self.transduction_, self.label_distributions_ = found.transduction, found.distributions
+        self.supervised_ = found.supervised
+        self._function = blends[0].function(bank.reference)
 
     def _decisions(self, X):
         check_is_fitted(self, "_function")
-        X = canonical(validate_data(self, X, reset=False, **_ROWS))
+        X = canonical(validate_data(self, to_host(X), reset=False, **_ROWS))
         return self._function(X).astype(X.dtype, copy=False)
 
 
-def pose(labels, order, shares):
-    """The problem in the bank's order of rows, and the map from its classes to the columns of decisions.
+def _contents(X):
+    """What tells rows from others."""
+    if is_collection(X):
+        from dask.base import tokenize
 
-    Its classes are in the order of their first labelled row, so that no name of a class plays a part.
-    """
-    codes = labels.codes[order]
-    rows = np.flatnonzero(codes >= 0)
-    n_classes = labels.n_classes
-    seen = codes[rows]
-    place = np.argsort(np.unique(seen, return_index=True)[1])  # sorted class of each class by appearance
-    own_codes = np.argsort(place)[seen]
-    given = np.full(n_classes, 1 / n_classes) if shares is None else shares[place]
-    columns = np.zeros((n_classes, n_classes))
-    columns[np.arange(n_classes), place] = 2 / np.sqrt(n_classes)  # 2 between the right class and the others
-    if n_classes == 2:
-        columns = (columns[:, 1:] - columns[:, :1]) / 2
-    return Problem(rows, own_codes, given, shares is not None), columns, place
+        return tokenize(X)
+    return (X.shape, X.data, X.indices, X.indptr) if sp.issparse(X) else X
 
 
 def _unused_categories(y, classes):
-    """Categories of a pandas column that no label has."""
+    """Categories of a pandas column that no label has; those of a collection need not be known."""
+    if is_collection(y):
+        return []
     categories = getattr(getattr(y, "dtype", None), "categories", None)
     return [] if categories is None else [name for name in categories if name not in classes]
-
-
-def _verdict(log_odds):
-    """Say what the odds mean; the bounds are those between which trials went well or badly."""
-    if log_odds >= 4:
-        return "The labels say clearly that the unlabelled rows help: trust the result above the baseline."
-    if log_odds >= 2:
-        return "The labels suggest that the unlabelled rows help; a few more labels would settle it."
-    if log_odds >= 0:
-        return (
-            "The labels do not say whether the unlabelled rows help: look at the rows where the result and "
-            "the supervised baseline differ, and label a few of them."
-        )
-    return "The labels speak for the supervised kernels, which decide alone: unlabelled rows are left out."

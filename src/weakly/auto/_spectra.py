@@ -14,9 +14,11 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from weakly._device import dtype_of, is_tensor, namespace, to_host
 from weakly.auto._views import BLOCK, Views
 from weakly.graphs import Graph
 from weakly.spaces import Coordinates
+from weakly.spaces._torch_algebra import TorchLaplacian
 
 _DENSE_ROWS = 3000  # to which eigenvectors of a graph come from a dense matrix
 _ROWS_PER_CLUSTER = 5  # at least, on average
@@ -44,16 +46,18 @@ class DistanceKernel:
     name: str
     width: float
 
-    def __call__(self, views: Views) -> np.ndarray:
-        """Kernel of rows with the landmarks."""
+    def __call__(self, views: Views) -> Any:
+        """Kernel of rows with the landmarks, an array of the kind of their distances."""
         squared = views.squared_distances
+        math, number = namespace(squared), dtype_of(squared).type
         if self.name == "rbf":
-            return np.exp(squared / squared.dtype.type(-2 * self.width**2))
-        return np.exp(np.sqrt(squared) / squared.dtype.type(-self.width))
+            return math.exp(squared / number(-2 * self.width**2))
+        return math.exp(math.sqrt(squared) / number(-self.width))
 
 
 def whitening_of(gram: np.ndarray) -> np.ndarray:
     """``G^-1/2`` of a Gram matrix, without the directions that are made of rounding."""
+    gram = to_host(gram)
     values, vectors = sla.eigh(gram.astype(np.float64), check_finite=False)
     kept = values > values[-1] * len(values) * np.finfo(gram.dtype).eps
     return vectors[:, kept] / np.sqrt(values[kept])
@@ -68,15 +72,24 @@ def smoothness_spectrum(
     on its diagonal. Then ``(K^-1 + g L^p)^-1`` is ``R V (1 + g S)^-1 V' R'`` for every ``g``.
     """
     values, whitening = ambient.values, ambient.rotation
+    smoothness = _smoothness(values, laplacian, power)
+    scale = ambient.mean_squares.sum() + ((ambient.mean @ whitening) ** 2).sum()  # of the uncentred kernel
+    spectrum, vectors = sla.eigh(whitening.T @ smoothness @ whitening / scale, check_finite=False)
+    return np.maximum(spectrum, 0), whitening @ vectors
+
+
+def _smoothness(values: Any, laplacian: sp.csr_array, power: int) -> np.ndarray:
+    """``C' L^p C`` of the values of all rows; on their device where they are a tensor."""
+    if is_tensor(values):
+        smoothed = TorchLaplacian.place(laplacian, values.device, dtype_of(values)) @ values
+        return to_host(((values if power == 1 else smoothed).T @ smoothed).double())
     smoothness = np.zeros((values.shape[1], values.shape[1]))
     smoothed = laplacian @ values if power == 2 else None
     for block in gen_batches(len(values), BLOCK):
         left = values[block] if smoothed is None else smoothed[block]
         right = laplacian[block] @ values if smoothed is None else smoothed[block]
         smoothness += left.T @ right
-    scale = ambient.mean_squares.sum() + ((ambient.mean @ whitening) ** 2).sum()  # of the uncentred kernel
-    spectrum, vectors = sla.eigh(whitening.T @ smoothness @ whitening / scale, check_finite=False)
-    return np.maximum(spectrum, 0), whitening @ vectors
+    return smoothness
 
 
 def graph_spectrum(graph: Graph, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:

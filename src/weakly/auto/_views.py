@@ -14,6 +14,9 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 
+from weakly._anchor_map import AnchorMap, weight_matrix
+from weakly._device import to_device
+
 BLOCK = 4096  # rows measured at a time
 
 
@@ -33,6 +36,10 @@ class Reference:
         Training rows in those coordinates.
     n_neighbors : int
         Neighbours of a row.
+    anchors : AnchorMap or None, default=None
+        From rows in those coordinates to their weights on anchors, which then stand for the training rows.
+    device : str or None, default=None
+        Where distances to the landmarks are taken, and stay; ``None`` is NumPy.
     """
 
     prepare: Any
@@ -40,6 +47,8 @@ class Reference:
     projection: Any
     searched: Any
     n_neighbors: int
+    anchors: AnchorMap | None = None
+    device: str | None = None
 
     def views(self, X: Any) -> Views:
         """Measure new rows, dense or sparse."""
@@ -68,12 +77,20 @@ class Views:
         self.reference = reference
 
     @cached_property
-    def squared_distances(self) -> np.ndarray:
-        """Squared distances to the landmarks."""
+    def squared_distances(self) -> Any:
+        """Squared distances to the landmarks; a tensor where the reference has a device."""
+        if self.reference.device is not None:
+            return distances_on_device(self.rows, self.reference.landmarks, self.reference.device)
         out = np.empty((self.rows.shape[0], self.reference.landmarks.shape[0]), self.rows.dtype)
         for block in gen_batches(len(out), BLOCK):
             out[block] = euclidean_distances(self.rows[block], self.reference.landmarks, squared=True)
         return out
+
+    @property
+    def _sought(self) -> Any:
+        """Rows in the coordinates in which neighbours are sought."""
+        projection = self.reference.projection
+        return self.rows if projection is None else projection.of(self.rows)
 
     @cached_property
     def neighbor_weights(self) -> tuple[np.ndarray, np.ndarray]:
@@ -82,7 +99,7 @@ class Views:
         A copy of a training row stands for itself: others beside it have weight 0.
         """
         reference = self.reference
-        sought = self.rows if reference.projection is None else reference.projection.of(self.rows)
+        sought = self._sought
         nearest = reference.index.kneighbors(sought, return_distance=False)
         # The search's own distances of copies are 0 up to rounding only.
         squared = np.empty(nearest.shape)
@@ -102,6 +119,46 @@ class Views:
         pointers = np.arange(0, n_rows * width + 1, width)
         mean = sp.csr_array((weights.ravel(), nearest.ravel(), pointers), shape=(n_rows, len(values)))
         return mean @ values
+
+    @cached_property
+    def nearest_anchors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nearest anchors and their weights, for the most anchors that a row has."""
+        return self.reference.anchors.nearest(self._sought)
+
+    def anchor_weights(self, n_neighbors: int) -> sp.csr_array:
+        """Weights on so many anchors; lines sum to 1."""
+        nearest, weights = self.nearest_anchors
+        if n_neighbors < nearest.shape[1]:
+            nearest, weights = nearest[:, :n_neighbors], fewer_weights(weights, n_neighbors)
+        return weight_matrix(nearest, weights, self.reference.anchors.n_anchors)
+
+
+def distances_on_device(rows: np.ndarray, landmarks: np.ndarray, device: str) -> Any:
+    """Squared distances as a tensor in the type of the rows, from products in float64.
+
+    In float32 the square of a distance of 0 would be rounding, and its root far from 0.
+    """
+    landmarks = to_device(landmarks, device, np.float64)
+    origin = landmarks.mean(dim=0)
+    landmarks = landmarks - origin
+    squares = (landmarks**2).sum(dim=1)
+    out = squares.new_empty((len(rows), len(landmarks)), dtype=to_device(rows[:0], device).dtype)
+    for block in gen_batches(len(rows), BLOCK):
+        own = to_device(rows[block], device, np.float64) - origin
+        out[block] = (squares + (own**2).sum(dim=1)[:, None] - 2 * own @ landmarks.T).clamp(min=0)
+    return out
+
+
+def fewer_weights(weights: np.ndarray, n_neighbors: int) -> np.ndarray:
+    """Self-tuning weights of the first anchors of rows, from those of more anchors.
+
+    Weights are proportional to ``exp(-d^2 / s^2)`` with ``s`` the distance of the last: their ratios tell the
+    distances, so that one search serves several graphs.
+    """
+    squared = 1 + np.log(weights[:, -1:]) - np.log(weights[:, :n_neighbors])  # in those of the last anchor
+    furthest = squared[:, -1:]
+    fewer = np.exp(-squared / np.where(furthest > 0, furthest, 1))
+    return fewer / fewer.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +220,26 @@ class Interpolation:
     def __call__(self, views: Views) -> np.ndarray:
         """Values of new rows: exactly those of a training row where a row is a copy of one."""
         return views.interpolate(self.values, self.n_neighbors)
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorValues:
+    """Values of anchors, carried over to rows by their weights.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_anchors, n_values)
+        Values of the anchors.
+    n_neighbors : int
+        Anchors of a row.
+    """
+
+    values: np.ndarray
+    n_neighbors: int
+
+    def __call__(self, views: Views) -> np.ndarray:
+        """Values of rows, training rows and new ones alike."""
+        return views.anchor_weights(self.n_neighbors) @ self.values
 
 
 @dataclass(frozen=True, eq=False)

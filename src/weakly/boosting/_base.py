@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from weakly._calibration import fit_temperature, prior_temperature, probabilities
 from weakly._compat import Interval, StrOptions, check_params, check_sample_weight
-from weakly._estimator import ScoredClassifier
+from weakly._estimator import ScoredClassifier, refuse_collection
 from weakly._labels import encode_labels
 from weakly._progress import Progress
 from weakly.boosting._boost import boost, start
@@ -59,12 +59,15 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    _last_published = "_ensembles"  # what only a fit that came to its end has set
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
         return tags
 
     def _check_features(self, X, **how):
+        refuse_collection(self, X)
         finite = "allow-nan" if get_tags(self).input_tags.allow_nan else True
         return validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=finite, **how)
 

@@ -42,6 +42,9 @@ def run_papers(
     table: Annotated[list[str] | None, typer.Option(help="Only this table; may be given again.")] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Draws per entry.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler whose workers measure instead.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few draws only, a part of the full run.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what is stored and measure again.")] = False,
     results: Results = papers.RESULTS,
@@ -50,7 +53,14 @@ def run_papers(
     console = Console()
     with one_line_errors():
         chosen = [(paper, _tables(paper, table)) for paper in _selected(key)]
-    options = {"repeats": repeats, "quick": quick, "jobs": jobs, "fresh": fresh, "results": results}
+    options = {
+        "repeats": repeats,
+        "quick": quick,
+        "jobs": jobs,
+        "scheduler": scheduler,
+        "fresh": fresh,
+        "results": results,
+    }
     failed = 0
     for paper, tables in chosen:
         try:

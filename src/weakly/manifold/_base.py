@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from numbers import Integral, Real
 
 import joblib
@@ -11,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from weakly._blocks import is_collection
 from weakly._calibration import (
     Moments,
     decisions_of,
@@ -20,13 +20,22 @@ from weakly._calibration import (
     probabilities,
 )
 from weakly._compat import Interval, StrOptions, check_sample_weight
+from weakly._device import require_room, to_host
 from weakly._estimator import GraphEstimator, ScoredClassifier, check_shares
 from weakly._labels import encode_labels
 from weakly._memory import dense_bytes, fits, require_fit
 from weakly._progress import Progress
+from weakly.graphs import AnchorGraph, AnchorMap
 from weakly.kernels import resolve_kernel
 from weakly.solvers import solve_conjugate, solve_restricted, solve_simplex
-from weakly.spaces import CorrectedSpace, build_space, deform
+from weakly.spaces import (
+    CorrectedSpace,
+    FeatureSpace,
+    anchor_space,
+    block_anchor_graph,
+    build_space,
+    deform,
+)
 
 # Parameters whose change leaves the space as it is.
 _LABEL_PARAMS = {
@@ -80,17 +89,41 @@ class LaplacianModel(GraphEstimator):
         with progress.stage("graph"):
             self.graph_ = self._build_graph(X)
         with progress.stage("space"):
-            base = build_space(
-                X,
-                self.kernel_,
-                approximation=self._approximation(X.shape[0]),
-                n_components=self.n_components,
-                corrected=self._corrects(),
-                random_state=self.random_state,
-            )
-            space = self._shape(base, X.dtype)
+            space = self._shape(self._base_space(X), X.dtype)
         self._density = self._measure_density(space.base)
         self._warm = (key, (self.kernel_, self.graph_, self._density, space)) if self.warm_start else None
+        return space
+
+    def _base_space(self, X):
+        """The functions of the kernel; or those of the anchors' values, where rows are joined by anchors."""
+        has_rows = self.kernel != "precomputed"
+        if isinstance(self.graph_, AnchorGraph) and self.approximation == "auto" and has_rows:
+            return FeatureSpace(self.graph_.weights, self.graph_.feature_map)
+        return build_space(
+            X,
+            self.kernel_,
+            approximation=self._approximation(X.shape[0]),
+            n_components=self.n_components,
+            corrected=self._corrects(),
+            random_state=self.random_state,
+            device=self._device,
+        )
+
+    def _block_geometry(self, blocks, labeled, progress):
+        """The same for rows in blocks, of which sums and the labelled rows are gathered."""
+        self.kernel_ = None
+        with progress.stage("graph"):
+            self.graph_ = block_anchor_graph(
+                blocks,
+                n_anchors=self.n_components,
+                n_neighbors=self.n_neighbors,
+                weights=self.graph_weights,
+                random_state=self.random_state,
+            )
+        with progress.stage("space"):
+            penalties = {"ambient": self.ambient_penalty, "graph": self.graph_penalty}
+            space = anchor_space(self.graph_, labeled, **penalties)
+        self._density = self.graph_.masses[:, None], 0.0
         return space
 
     def _approximation(self, n_rows):
@@ -105,10 +138,11 @@ class LaplacianModel(GraphEstimator):
     def _measure_density(self, base):
         """Parameters of the sum of the kernels at all rows, and its least value on them.
 
-        The value is 0 for kernels that do not vanish far away: they leave no row alone.
+        The value is 0 for kernels that do not vanish far away, and for anchors: they leave no row alone.
         """
         density = base.adjoint(np.ones((base.n_rows, 1), dtype=base.dtype))
-        return density, float(base.induced(density).min()) if self.kernel_.vanishes_far_away else 0.0
+        is_local = self.kernel_.vanishes_far_away and not isinstance(base.feature_map, AnchorMap)
+        return density, float(base.induced(density).min()) if is_local else 0.0
 
     def _corrects(self):
         """Whether an approximation is to give rows back the variance it loses."""
@@ -117,7 +151,9 @@ class LaplacianModel(GraphEstimator):
     def _geometry_key(self, X):
         """Content of the rows and value of every parameter that shapes the space."""
         settings = {k: v for k, v in self.get_params(deep=False).items() if k not in _LABEL_PARAMS}
-        settings["graph"] = getattr(self.graph, "affinity", self.graph)
+        name = "weights" if isinstance(self.graph, AnchorGraph) else "affinity"
+        settings["graph"] = getattr(self.graph, name, self.graph)
+        settings["device"] = self._device
         function = settings.pop("kernel") if callable(self.kernel) else None  # compared as it is: no hash
         return joblib.hash([X, settings]), function
 
@@ -145,7 +181,9 @@ class LaplacianModel(GraphEstimator):
         if self._is_direct(space, len(rows)):
             with progress.stage("solve"):
                 return solve_restricted(space, rows, targets, weights, **settings)
-        patience = _PATIENCE if self.early_stopping else None
+        # Anchors are few: to solve for them to the end costs little, and does not hang on where the rows are.
+        has_few = isinstance(space.base.feature_map, AnchorMap)
+        patience = _PATIENCE if self.early_stopping and not has_few else None
         with progress.stage("iterate"):
             return solve_conjugate(
                 space, rows, targets, weights, patience=patience, callback=progress.count, **settings
@@ -156,7 +194,7 @@ class LaplacianModel(GraphEstimator):
             return False
         n_bytes = direct_bytes(space, n_labeled)
         if self._loss_name == "hinge" or self.solver not in ("auto", "cg"):
-            require_fit(n_bytes, "the direct solver", _CG_REMEDY)
+            require_room(n_bytes, self._device, "the direct solver", _CG_REMEDY)
             return True
         return self.solver == "auto" and fits(n_bytes)
 
@@ -176,11 +214,14 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their Gram matrix with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Labels, with the marker of ``unlabeled`` where unknown.
-        sample_weight : array-like of shape (n_samples,), default=None
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
+            Rows, or their Gram matrix with ``kernel="precomputed"``. A Dask collection needs
+            ``graph="anchor"``, and is read a few times: call ``X.persist()`` first if the cluster holds it.
+            ``transduction_`` and ``label_distributions_`` are then lazy arrays with its chunks, ``kernel_``
+            is ``None`` and ``warm_start`` keeps nothing.
+        y : array-like or Dask collection of shape (n_samples,)
+            Labels, with the marker of ``unlabeled`` where unknown; a collection has the chunks of ``X``.
+        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
             Weight of the loss of each labelled row; 0 makes a row unlabelled. All rows stay in the graph.
 
         Returns
@@ -188,8 +229,11 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         self
             The fitted estimator.
         """
+        if is_collection(X):
+            return self._fit_blocks(X, y, sample_weight)
+        y = to_host(y)
         X = self._check_rows(X, y)
-        weights = check_sample_weight(sample_weight, X)
+        weights = check_sample_weight(to_host(sample_weight), X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
         if self.simplex and labels.n_classes > 2 and self.solver == "cg":
             raise ValueError('simplex=True needs a factorisation: use solver="auto".')
@@ -202,6 +246,25 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         targets = labels.targets()
         theta = self._solve(space, labels.labeled, targets, weights[labels.labeled], progress)
         self._publish(space, theta, labels, X.dtype)
+        return self
+
+    def _fit_blocks(self, X, y, sample_weight):
+        """The same on a Dask collection, through anchors."""
+        from weakly.distributed import anchored_rows, labels_of
+
+        self._require_labels(y)
+        if self.simplex:
+            raise ValueError("simplex=True holds the scores of rows in memory: set simplex=False for Dask.")
+        blocks = anchored_rows(self, X)
+        labels, weights = labels_of(y, blocks, self.unlabeled, sample_weight)
+        prior = self._class_prior(labels)
+        progress = Progress(type(self).__name__, self.verbose)
+        space = self._block_geometry(blocks, labels.labeled, progress)
+        self._warn_of_unreached(labels.labeled)
+        self.classes_ = labels.classes
+        self.class_prior_ = prior
+        theta = self._solve(space, np.arange(len(weights)), labels.targets(), weights, progress)
+        self._publish_blocks(space, theta, labels)
         return self
 
     def _minimize(self, space, rows, targets, weights, progress):
@@ -231,21 +294,39 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         """Stage 5: fix the map from scores to decisions and its temperature on the training rows."""
         self._function = space.function(np.hstack([theta, self._density[0]]))
         scores = (space.scores(theta) + self.result_.intercept).astype(dtype)
-        leaves_scores = np.ndim(self.class_mass_normalization) == 0 and not self.class_mass_normalization
-        normalize = Moments.identity if leaves_scores else partial(match_moments, prior=self.class_prior_)
-        moments = normalize(scores)
+        moments = self._normalize(scores)
         # New rows may have scores of another scale: those of the features alone.
         has_own_values = isinstance(space.base, CorrectedSpace)
-        self._moments = normalize(space.induced(theta).astype(dtype)) if has_own_values else moments
-        held_out = self.result_.held_out
-        self.temperature_ = (
-            prior_temperature(labels.n_classes)
-            if held_out is None
-            else fit_temperature(moments(held_out), labels.labeled_codes)
-        )
+        self._moments = self._normalize(space.induced(theta).astype(dtype)) if has_own_values else moments
+        self.temperature_ = self._temperature(moments, labels)
         decisions = moments(scores)
         self.transduction_ = self._labels_of(decisions)
         self.label_distributions_ = probabilities(decisions, self.temperature_)
+
+    def _publish_blocks(self, space, theta, labels):
+        """The same with lazy arrays: moments of the scores follow from sums over the rows."""
+        from weakly.distributed import fitted_values
+
+        self._function = space.function(np.hstack([theta, self._density[0]]))
+        mean, spread = space.base.moments(theta)
+        level = mean + self.result_.intercept
+        # Two rows that have the mean and the standard deviation of all.
+        self._moments = self._normalize(np.vstack([level - spread, level + spread]).astype(space.dtype))
+        self.temperature_ = self._temperature(self._moments, labels)
+        self.transduction_ = fitted_values(self, "predict", self.graph_.blocks)
+        self.label_distributions_ = fitted_values(self, "predict_proba", self.graph_.blocks)
+
+    def _normalize(self, scores):
+        """The map from scores to decisions, fixed by their moments over all rows."""
+        if np.ndim(self.class_mass_normalization) == 0 and not self.class_mass_normalization:
+            return Moments.identity(scores)
+        return match_moments(scores, prior=self.class_prior_)
+
+    def _temperature(self, moments, labels):
+        held_out = self.result_.held_out
+        if held_out is None:
+            return prior_temperature(labels.n_classes)
+        return fit_temperature(moments(held_out), labels.labeled_codes)
 
     def _decisions(self, X):
         """Decisions on new rows, drawn to the class shares where a row is lonelier than any training row.

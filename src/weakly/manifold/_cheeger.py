@@ -112,6 +112,10 @@ class CheegerRLSClassifier(_CheegerClassifier):
         can follow the graph; new rows are scored by the features alone.
     n_components : int, default=1000
         Features of an approximation.
+    device : str, torch.device or None, default=None
+        Where the dense algebra and the steps on the graph are done, through PyTorch (extra ``gpu``): "cuda",
+        "cuda:1", "cpu". ``None`` is NumPy, or the device of ``X`` where that is a tensor. Tensors in give
+        tensors out; attributes are NumPy arrays.
     tol : float, default=1e-3
         The iteration ends when 20 steps have not lowered the ratio by this part of it.
     max_iter : int, default=200
@@ -205,6 +209,7 @@ class CheegerRLSClassifier(_CheegerClassifier):
         graph_weights="self-tuning",
         approximation="auto",
         n_components=1000,
+        device=None,
         tol=1e-3,
         max_iter=200,
         unlabeled="auto",
@@ -226,6 +231,7 @@ class CheegerRLSClassifier(_CheegerClassifier):
         self.graph_weights = graph_weights
         self.approximation = approximation
         self.n_components = n_components
+        self.device = device
         self.tol = tol
         self.max_iter = max_iter
         self.unlabeled = unlabeled
@@ -279,6 +285,10 @@ class CheegerSVC(_CheegerClassifier):
         can follow the graph; new rows are scored by the features alone.
     n_components : int, default=1000
         Features of an approximation.
+    device : str, torch.device or None, default=None
+        Where the dense algebra and the steps on the graph are done, through PyTorch (extra ``gpu``): "cuda",
+        "cuda:1", "cpu". ``None`` is NumPy, or the device of ``X`` where that is a tensor. Tensors in give
+        tensors out; attributes are NumPy arrays.
     tol : float, default=1e-3
         The iteration ends when 20 steps have not lowered the ratio by this part of it.
     max_iter : int, default=200
@@ -369,6 +379,7 @@ class CheegerSVC(_CheegerClassifier):
         graph_weights="self-tuning",
         approximation="auto",
         n_components=1000,
+        device=None,
         tol=1e-3,
         max_iter=200,
         unlabeled="auto",
@@ -390,6 +401,7 @@ class CheegerSVC(_CheegerClassifier):
         self.graph_weights = graph_weights
         self.approximation = approximation
         self.n_components = n_components
+        self.device = device
         self.tol = tol
         self.max_iter = max_iter
         self.unlabeled = unlabeled

@@ -8,14 +8,16 @@ from numbers import Real
 import numpy as np
 
 from weakly._compat import Interval, StrOptions
-from weakly._memory import dense_bytes, require_fit
+from weakly._device import require_room
+from weakly._memory import dense_bytes
 from weakly.manifold._base import LaplacianClassifierBase, direct_bytes
 from weakly.regularizers import EXCLUSIVE
-from weakly.solvers import solve_exclusive
-from weakly.spaces import restrict, undeformed
+from weakly.solvers import BlockOthers, OtherRows, solve_exclusive
+from weakly.spaces import AnchoredSpace, restrict, undeformed
 
 _DROPPED = {"early_stopping", "simplex"}
 _N_STACKS = 20  # functions that the solver holds at a time: steps and changes it remembers, and its own
+_SMALLER = "set approximation='nystroem', or lower n_components"
 
 
 class ExclusiveLaplacianSVC(LaplacianClassifierBase):
@@ -54,21 +56,30 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         Degree of "poly".
     coef0 : float, default=1.0
         Constant of "poly".
-    graph : "knn", Graph or affinity matrix, default="knn"
-        Neighbours of each row, or a graph over exactly the rows of ``X``, in their order.
+    graph : {"knn", "anchor"}, graph or affinity matrix, default="knn"
+        Neighbours of each row; or anchors that rows share, for rows too many to be compared with each other,
+        see :func:`weakly.graphs.anchor_graph`; or a graph over exactly the rows of ``X``, in their order.
     n_neighbors : int, default=5
-        Neighbours of each row in the "knn" graph.
-    graph_weights : {"self-tuning", "binary", "rbf", "cosine"}, default="self-tuning"
-        Weights of the "knn" graph, see :func:`weakly.graphs.neighbor_graph`.
+        Neighbours of each row in the "knn" graph, or nearest anchors.
+    graph_weights : {"self-tuning", "binary", "rbf", "cosine", "reconstruction"}, default="self-tuning"
+        Weights of the graph, see :func:`weakly.graphs.neighbor_graph` and
+        :func:`weakly.graphs.anchor_graph`, which alone has the last.
     laplacian : {"symmetric", "unnormalized"}, default="symmetric"
-        Laplacian ``L`` of the graph. With "symmetric" the weight ``g`` means the same on every graph.
+        Laplacian ``L`` of the graph. With "symmetric" the weight ``g`` means the same on every graph;
+        of anchors both are one.
     class_mass_normalization : bool or array-like of shape (n_classes,), default=True
         Shift and scale the scores of each class so that their mean and variance over all rows are those of
         a class with its share among the labels, or with the given share. ``False`` takes scores as they are.
     approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
         ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
+        With ``graph="anchor"`` "auto" takes the functions of the anchors' values, in which the kernel has no
+        part.
     n_components : int, default=1000
-        Features of an approximation.
+        Features of an approximation, and number of anchors.
+    device : str, torch.device or None, default=None
+        Where the dense algebra is done, through PyTorch (extra ``gpu``): "cuda", "cuda:1", "cpu". ``None`` is
+        NumPy, or the device of ``X`` where that is a tensor. Tensors in give tensors out; attributes are
+        NumPy arrays. Where "cg" is stopped early, scores differ from NumPy's by more than rounding.
     solver : {"lbfgs", "apg", "paper"}, default="lbfgs"
         L-BFGS or accelerated gradients in the metric of the deformed kernel; "paper" is the published
         algorithm with its constant, which moves on tiny problems only.
@@ -86,7 +97,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
     verbose : int, default=0
         1 shows stages and iterations.
     random_state : int, RandomState or None, default=None
-        Draws landmarks, frequencies and the approximate neighbour search.
+        Draws landmarks, frequencies, anchors and the approximate neighbour search.
 
     Attributes
     ----------
@@ -105,7 +116,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         Columns of ``X``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, when ``X`` has them.
-    graph_ : Graph or None
+    graph_ : Graph, AnchorGraph or None
         Graph over the training rows.
     kernel_ : Kernel
         Kernel with its parameters as numbers.
@@ -179,6 +190,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         class_mass_normalization=True,
         approximation="auto",
         n_components=1000,
+        device=None,
         solver="lbfgs",
         tol=1e-6,
         max_iter=1000,
@@ -204,6 +216,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         self.class_mass_normalization = class_mass_normalization
         self.approximation = approximation
         self.n_components = n_components
+        self.device = device
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -217,11 +230,12 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         return "squared_hinge"  # of the Laplacian machine that is the start
 
     def _minimize(self, space, rows, targets, weights, progress):
-        others = np.setdiff1d(np.arange(space.n_rows), rows)
+        is_anchored = isinstance(space.base, AnchoredSpace)
+        others = BlockOthers(space.base) if is_anchored else OtherRows(space.n_rows, rows)
         path = []
 
         def watch(scores):
-            path.append(int(np.count_nonzero((scores[others] > self.smoothing).sum(axis=1) > 1)))
+            path.append(others.n_shared(scores, self.smoothing))
             progress.count()
 
         if self.exclusive_penalty == 0 and self.loss == "squared_hinge":
@@ -231,7 +245,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
             self._require_memory(space, len(rows), max(2, targets.shape[1]))
             apart = self._solve_apart(space, rows, targets, weights)
             watch(space.scores(apart.x))
-            result = self._exclude(space, rows, targets, weights, apart, watch, progress)
+            result = self._exclude(space, rows, targets, weights, apart, others, watch, progress)
         self.multi_positive_path_ = np.array(path)
         self.multi_positive_count_ = path[-1]
         return result
@@ -239,7 +253,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
     def _require_memory(self, space, n_labeled, n_classes):
         stack = dense_bytes(2 * space.n_params + space.n_rows, n_classes, copies=_N_STACKS)
         n_bytes = stack + direct_bytes(space, n_labeled)
-        require_fit(n_bytes, "the solver of exclusive classes", "lower n_components")
+        require_room(n_bytes, self._device, "the solver of exclusive classes", _SMALLER)
 
     def _solve_apart(self, space, rows, targets, weights):
         """The classes one by one, which the labelled rows alone decide."""
@@ -256,7 +270,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         )
         return replace(result, x=small.lift(result.x))
 
-    def _exclude(self, space, rows, targets, weights, apart, watch, progress):
+    def _exclude(self, space, rows, targets, weights, apart, others, watch, progress):
         """The classes together, from where they are one by one; of two classes there are both."""
         is_binary, start = targets.shape[1] == 1, apart.x
         if is_binary:
@@ -276,6 +290,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 callback=watch,
+                others=others,
             )
         theta = (result.x[:, 1:] - result.x[:, :1]) / 2 if is_binary else result.x
         return replace(result, x=theta, n_iter=apart.n_iter + result.n_iter)

@@ -9,13 +9,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from weakly._calibration import match_moments, prior_temperature, probabilities
-from weakly._compat import Interval
+from weakly._compat import Interval, StrOptions
+from weakly._device import is_tensor, namespace, require_room
 from weakly._estimator import check_shares, class_codes
-from weakly._memory import dense_bytes, fits, require_fit
+from weakly._memory import dense_bytes, fits
+from weakly.graphs import WEIGHTS, Graph
 from weakly.manifold._base import LaplacianClassifierBase
 from weakly.regularizers import cheeger_ratio
 from weakly.solvers import diffuse_codes, project_simplex, resplit_pairs, solve_poisson
 from weakly.spaces import CorrectedSpace, KernelSpace, Smoother, Space, build_smoother
+from weakly.spaces._torch import TorchCorrectedSpace
 
 _OWN_VARIANCE = 0.5  # of each row's own value, relative to its kernel, where features must follow a graph
 _LOW_RANK = 0.25  # mean leverage below which an exact kernel cannot follow a graph either
@@ -38,11 +41,19 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
     _parameter_constraints: dict = {
         **{k: v for k, v in LaplacianClassifierBase._parameter_constraints.items() if k not in _DROPPED},
         "coupling": [Interval(Real, 0, None, closed="neither")],
+        "graph": [StrOptions({"knn"}), Graph, "array-like", "sparse matrix"],  # cuts are made of edges
+        "graph_weights": [StrOptions(set(WEIGHTS))],
         "class_prior": ["array-like", None],
         "resplit": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
     solver = "auto"  # there is one
+
+    def _fit_blocks(self, X, y, sample_weight):
+        raise ValueError(
+            f"{type(self).__name__} takes rows in memory, as cuts are made of edges between them: pass "
+            "X.compute(), or fit a LaplacianRLSClassifier with graph='anchor'."
+        )
 
     def _corrects(self):
         return True
@@ -59,14 +70,16 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
         if not isinstance(base, KernelSpace):
             Z = base.features
             n_bytes = dense_bytes(Z.shape[1], Z.shape[1], copies=2)
-            require_fit(n_bytes, f"the Gram matrix of {Z.shape[1]} features", _SMALLER)
-            squared = Z.multiply(Z).sum() if sp.issparse(Z) else np.einsum("ij,ij->", Z, Z)
+            require_room(n_bytes, self._device, f"the Gram matrix of {Z.shape[1]} features", _SMALLER)
+            squared = Z.multiply(Z).sum() if sp.issparse(Z) else namespace(Z).einsum("ij,ij->", Z, Z)
             lost = base.variance if isinstance(base, CorrectedSpace) else 0.0
             variance = max(lost, _OWN_VARIANCE * float(squared) / Z.shape[0]) or 1.0
-            base = CorrectedSpace(Z, variance, base.feature_map)
+            own_values = TorchCorrectedSpace if is_tensor(Z) else CorrectedSpace
+            base = own_values(Z, variance, base.feature_map)
             return SmoothedSpace(base, build_smoother(base, penalty))
         n_bytes = dense_bytes(base.n_rows, base.n_rows, copies=3)
-        require_fit(n_bytes, f"an exact kernel and its smoother on {base.n_rows} rows", _SMALLER)
+        what = f"an exact kernel and its smoother on {base.n_rows} rows"
+        require_room(n_bytes, self._device, what, _SMALLER)
         smoother = build_smoother(base, penalty)
         if smoother.mean_leverage < _LOW_RANK:
             own_variance = _OWN_VARIANCE * float(base.gram.diagonal().mean())
@@ -95,7 +108,8 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
 
     def _starts(self, rows, targets):
         """The Poisson solution, and its classes with pairs split anew where the graph has a better cut."""
-        start = normalize_columns(solve_poisson(self.graph_, rows, targets).x, self.class_prior_)
+        start = solve_poisson(self.graph_, rows, targets, device=self._device).x
+        start = normalize_columns(start, self.class_prior_)
         if not self.resplit:
             return [start]
         row_codes, n_classes = class_codes(targets), len(self.class_prior_)
@@ -134,7 +148,13 @@ def _is_another(start, end):
     return moved > _SAME_CUT and end.status != "stopped"
 
 
+def _match_tensor(values, prior):
+    from weakly.solvers._torch_graph import match_columns  # only where PyTorch is in use
+
+    return match_columns(values, prior)
+
+
 def normalize_columns(values, prior):
     """Give columns the mean and the variance of classes with these shares; several go on the simplex."""
-    columns = match_moments(values, prior)(values)
+    columns = _match_tensor(values, prior) if is_tensor(values) else match_moments(values, prior)(values)
     return columns if columns.shape[1] == 1 else 2 * project_simplex((columns + 1) / 2) - 1

@@ -33,14 +33,17 @@ class LaplacianSVC(LaplacianClassifierBase):
         Degree of "poly".
     coef0 : float, default=1.0
         Constant of "poly".
-    graph : "knn", Graph or affinity matrix, default="knn"
-        Neighbours of each row, or a graph over exactly the rows of ``X``, in their order.
+    graph : {"knn", "anchor"}, graph or affinity matrix, default="knn"
+        Neighbours of each row; or anchors that rows share, for rows too many to be compared with each other,
+        see :func:`weakly.graphs.anchor_graph`; or a graph over exactly the rows of ``X``, in their order.
     n_neighbors : int, default=5
-        Neighbours of each row in the "knn" graph.
-    graph_weights : {"self-tuning", "binary", "rbf", "cosine"}, default="self-tuning"
-        Weights of the "knn" graph, see :func:`weakly.graphs.neighbor_graph`.
+        Neighbours of each row in the "knn" graph, or nearest anchors.
+    graph_weights : {"self-tuning", "binary", "rbf", "cosine", "reconstruction"}, default="self-tuning"
+        Weights of the graph, see :func:`weakly.graphs.neighbor_graph` and
+        :func:`weakly.graphs.anchor_graph`, which alone has the last.
     laplacian : {"symmetric", "unnormalized"}, default="symmetric"
-        Laplacian ``L`` of the graph. With "symmetric" the weight ``g`` means the same on every graph.
+        Laplacian ``L`` of the graph. With "symmetric" the weight ``g`` means the same on every graph;
+        of anchors both are one.
     class_mass_normalization : bool or array-like of shape (n_classes,), default=True
         Shift and scale the scores of each class so that their mean and variance over all rows are those of
         a class with its share among the labels, or with the given share. ``False`` takes scores as they are.
@@ -49,11 +52,17 @@ class LaplacianSVC(LaplacianClassifierBase):
         and 1, with sum 1. It takes a factorisation, so that approximations do not get their variance back.
     approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
         ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
+        With ``graph="anchor"`` "auto" takes the functions of the anchors' values, in which the kernel has no
+        part.
         With the squared hinge, approximations give each training row back the variance they lose, so that
         ``transduction_`` follows the graph as an exact kernel would; new rows are scored by the features
         alone.
     n_components : int, default=1000
-        Features of an approximation.
+        Features of an approximation, and number of anchors.
+    device : str, torch.device or None, default=None
+        Where the dense algebra is done, through PyTorch (extra ``gpu``): "cuda", "cuda:1", "cpu". ``None`` is
+        NumPy, or the device of ``X`` where that is a tensor. Tensors in give tensors out; attributes are
+        NumPy arrays. Where "cg" is stopped early, scores differ from NumPy's by more than rounding.
     solver : {"auto", "newton", "cg"}, default="auto"
         For the squared hinge: Newton on a factorised problem, or iterations without a factorisation. "auto"
         is the former unless its matrices would pass the memory limit. The hinge always goes to LIBSVM.
@@ -74,7 +83,7 @@ class LaplacianSVC(LaplacianClassifierBase):
     verbose : int, default=0
         1 shows stages and iterations.
     random_state : int, RandomState or None, default=None
-        Draws landmarks, frequencies and the approximate neighbour search.
+        Draws landmarks, frequencies, anchors and the approximate neighbour search.
 
     Attributes
     ----------
@@ -93,7 +102,7 @@ class LaplacianSVC(LaplacianClassifierBase):
         Columns of ``X``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, when ``X`` has them.
-    graph_ : Graph or None
+    graph_ : Graph, AnchorGraph or None
         Graph over the training rows.
     kernel_ : Kernel
         Kernel with its parameters as numbers.
@@ -156,6 +165,7 @@ class LaplacianSVC(LaplacianClassifierBase):
         simplex=False,
         approximation="auto",
         n_components=1000,
+        device=None,
         solver="auto",
         tol=1e-6,
         max_iter=1000,
@@ -180,6 +190,7 @@ class LaplacianSVC(LaplacianClassifierBase):
         self.simplex = simplex
         self.approximation = approximation
         self.n_components = n_components
+        self.device = device
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter

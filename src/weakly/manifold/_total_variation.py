@@ -81,6 +81,10 @@ class TotalVariationRLSClassifier(_TotalVariationClassifier):
         can follow the graph; new rows are scored by the features alone.
     n_components : int, default=1000
         Features of an approximation.
+    device : str, torch.device or None, default=None
+        Where the dense algebra and the steps on the graph are done, through PyTorch (extra ``gpu``): "cuda",
+        "cuda:1", "cpu". ``None`` is NumPy, or the device of ``X`` where that is a tensor. Tensors in give
+        tensors out; attributes are NumPy arrays.
     tol : float, default=1e-3
         Relative change in a step at which the iteration ends; so does it when fewer than one row in 10,000
         changed its class in each of 20 steps.
@@ -175,6 +179,7 @@ class TotalVariationRLSClassifier(_TotalVariationClassifier):
         graph_weights="self-tuning",
         approximation="auto",
         n_components=1000,
+        device=None,
         tol=1e-3,
         max_iter=200,
         unlabeled="auto",
@@ -196,6 +201,7 @@ class TotalVariationRLSClassifier(_TotalVariationClassifier):
         self.graph_weights = graph_weights
         self.approximation = approximation
         self.n_components = n_components
+        self.device = device
         self.tol = tol
         self.max_iter = max_iter
         self.unlabeled = unlabeled
@@ -252,6 +258,10 @@ class TotalVariationSVC(_TotalVariationClassifier):
         can follow the graph; new rows are scored by the features alone.
     n_components : int, default=1000
         Features of an approximation.
+    device : str, torch.device or None, default=None
+        Where the dense algebra and the steps on the graph are done, through PyTorch (extra ``gpu``): "cuda",
+        "cuda:1", "cpu". ``None`` is NumPy, or the device of ``X`` where that is a tensor. Tensors in give
+        tensors out; attributes are NumPy arrays.
     tol : float, default=1e-3
         Relative change in a step at which the iteration ends; so does it when fewer than one row in 10,000
         changed its class in each of 20 steps.
@@ -343,6 +353,7 @@ class TotalVariationSVC(_TotalVariationClassifier):
         graph_weights="self-tuning",
         approximation="auto",
         n_components=1000,
+        device=None,
         tol=1e-3,
         max_iter=200,
         unlabeled="auto",
@@ -364,6 +375,7 @@ class TotalVariationSVC(_TotalVariationClassifier):
         self.graph_weights = graph_weights
         self.approximation = approximation
         self.n_components = n_components
+        self.device = device
         self.tol = tol
         self.max_iter = max_iter
         self.unlabeled = unlabeled

@@ -15,6 +15,8 @@ from weakly.datasets import load
 from weakly.model_selection import LabelDraws
 
 _FAILURE = 15.0  # error in per cent beyond which a draw has failed
+_NOT_OF_THE_METHOD = ("cache_size", "device", "n_jobs", "verbose")
+_CAME_LATER = {"graph": "auto"}  # parameters that stored results do not have, and what these were taken with
 
 
 def transductive_error(settings: Mapping[str, Any], column: str, seed: int) -> float:
@@ -152,7 +154,11 @@ def default_params(estimator: str, **changed: Any) -> dict[str, Any]:
         Parameter to value.
     """
     params = _class_of(estimator)(**changed).get_params(deep=False)
-    return {name: value for name, value in params.items() if name not in ("verbose", "n_jobs", "cache_size")}
+    return {
+        name: value
+        for name, value in params.items()
+        if name not in _NOT_OF_THE_METHOD and _CAME_LATER.get(name, ...) != value
+    }
 
 
 @lru_cache(maxsize=1)

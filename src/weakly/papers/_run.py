@@ -10,6 +10,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -24,6 +25,7 @@ from weakly.papers._model import Cell, Paper, Table
 from weakly.papers._store import Store
 
 RESULTS = Path("benchmarks") / "results"
+_ALONE = threading.Lock()
 Task = tuple[Table, Cell, Path]  # a cell, and where it is stored
 
 
@@ -88,6 +90,7 @@ def run(
     repeats: int | None = None,
     quick: bool = False,
     jobs: int = 1,
+    scheduler: Any = None,
     fresh: bool = False,
     results: str | Path = RESULTS,
     progress: Callable[[int, int, Outcome | None], Any] | None = None,
@@ -109,6 +112,9 @@ def run(
         Take the few seeds of each table's quick run, a part of the full one.
     jobs : int, default=1
         Processes; they share the cores.
+    scheduler : str, cluster or None, default=None
+        Address of a Dask scheduler whose workers measure, instead of processes here; see
+        :func:`weakly.distributed.connect`. They need the package and the data, results are stored here.
     fresh : bool, default=False
         Forget the stored results of these tables first, those of more seeds included.
     results : str or Path, default="benchmarks/results"
@@ -157,16 +163,15 @@ def run(
         total += len(cells)
     for name in sorted({name for table, _, _ in tasks for name in table.datasets}):
         find_file(name)
-    if fresh:
-        for path in {path for _, _, path in tasks}:
-            Store(path).clear()
-
     report = progress or (lambda done, total, outcome: None)
     outcomes: list[Outcome] = []
-    report(total - len(tasks), total, None)
-    for outcome in _outcomes(_shuffled(tasks), jobs):
-        outcomes.append(outcome)
-        report(total - len(tasks) + len(outcomes), total, outcome)
+    with _connected(scheduler) as client:
+        for path in {path for _, _, path in tasks} if fresh else ():
+            Store(path).clear()
+        report(total - len(tasks), total, None)
+        for outcome in _outcomes(_shuffled(tasks), jobs, client):
+            outcomes.append(outcome)
+            report(total - len(tasks) + len(outcomes), total, outcome)
 
     stored = sum(outcome.status == "stored" for outcome in outcomes)
     failures = tuple(outcome for outcome in outcomes if outcome.status == "failed")
@@ -199,7 +204,18 @@ def _shuffled(tasks: list[Task]) -> list[Task]:
     ]
 
 
-def _outcomes(tasks: list[Task], jobs: int) -> Iterator[Outcome]:
+def _connected(scheduler: Any) -> AbstractContextManager[Any]:
+    if scheduler is None:
+        return nullcontext()
+    from weakly.distributed import connect
+
+    return connect(scheduler)
+
+
+def _outcomes(tasks: list[Task], jobs: int, client: Any) -> Iterator[Outcome]:
+    if client is not None:
+        yield from _outcomes_of_cluster(tasks, client)
+        return
     if jobs == 1:
         yield from (_measure(*task) for task in tasks)
         return
@@ -208,6 +224,20 @@ def _outcomes(tasks: list[Task], jobs: int) -> Iterator[Outcome]:
         yield from joblib.Parallel(return_as="generator_unordered", batch_size=1)(
             joblib.delayed(_measure_for)(os.getpid(), *task) for task in tasks
         )
+
+
+def _outcomes_of_cluster(tasks: list[Task], client: Any) -> Iterator[Outcome]:
+    """Workers evaluate, and this process stores."""
+    from weakly.distributed import spread
+
+    for place, measured in spread(client, _evaluate_alone, [(table, cell) for table, cell, _ in tasks]):
+        yield _stored(*tasks[place][1:], measured)
+
+
+def _evaluate_alone(table: Table, cell: Cell) -> dict[str, Any] | str:
+    """One cell at a time in a process, whatever threads it has: warnings are caught for all of them."""
+    with _ALONE:
+        return _evaluate(table, cell)
 
 
 def _measure_for(parent: int, *task: Any) -> Outcome:
@@ -230,9 +260,20 @@ def _leave_with(parent: int) -> None:
 
 def _measure(table: Table, cell: Cell, path: Path) -> Outcome:
     """Evaluate one cell and store it, in whatever process this is."""
-    store = Store(path)
-    if cell in store.finished():
+    if cell in Store(path).finished():
         return Outcome(cell, "skipped")
+    return _stored(cell, path, _evaluate(table, cell))
+
+
+def _stored(cell: Cell, path: Path, measured: dict[str, Any] | str) -> Outcome:
+    """Keep what was measured, or say what went wrong."""
+    if isinstance(measured, str):
+        return Outcome(cell, "failed", measured)
+    return Outcome(cell, "stored" if Store(path).add(cell, measured) else "skipped")
+
+
+def _evaluate(table: Table, cell: Cell) -> dict[str, Any] | str:
+    """What is to be stored of a cell; or the traceback of an error."""
     settings = table.settings[cell.row]
     start = time.perf_counter()
     try:
@@ -240,15 +281,14 @@ def _measure(table: Table, cell: Cell, path: Path) -> Outcome:
             warnings.simplefilter("default")
             values = _as_values(table.evaluate(settings, cell.column, cell.seed))
     except Exception:
-        return Outcome(cell, "failed", traceback.format_exc())
-    measured = {
+        return traceback.format_exc()
+    return {
         **values,
         "seconds": round(time.perf_counter() - start, 4),
         "warnings": sorted({f"{w.category.__name__}: {w.message}" for w in caught}),
         "settings": settings,
         **environment(),
     }
-    return Outcome(cell, "stored" if store.add(cell, measured) else "skipped")
 
 
 def _as_values(measured: float | Mapping[str, Any]) -> dict[str, Any]:

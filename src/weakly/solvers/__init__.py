@@ -1,6 +1,14 @@
 """Solvers: pure functions from arrays and spaces to a :class:`SolverResult`."""
 
 from weakly.solvers._absolute import solve_absolute
+from weakly.solvers._anchor_walk import AnchorWalk, solve_anchor_walk
+from weakly.solvers._block_bundle import solve_block_weston_watkins
+from weakly.solvers._block_charge import BlockOthers
+from weakly.solvers._block_cutting_plane import solve_block_cutting_plane
+from weakly.solvers._block_mixture import MixtureProblem, fit_mixture
+from weakly.solvers._block_newton import BlockProblem, fit_blocks
+from weakly.solvers._block_quotas import assign_block_quotas
+from weakly.solvers._block_transduction import BlockTransduction, solve_block_transduction
 from weakly.solvers._box_dual import solve_box_dual
 from weakly.solvers._branch_and_bound import solve_branch_and_bound
 from weakly.solvers._cheeger import solve_cheeger
@@ -8,7 +16,7 @@ from weakly.solvers._conjugate import solve_conjugate
 from weakly.solvers._cutting_plane import solve_cutting_plane
 from weakly.solvers._direct import solve_newton, solve_ridge
 from weakly.solvers._diverse_density import solve_diverse_density
-from weakly.solvers._exclusive import solve_exclusive
+from weakly.solvers._exclusive import OtherRows, solve_exclusive
 from weakly.solvers._group_hinge import solve_group_hinge
 from weakly.solvers._hinge import solve_hinge
 from weakly.solvers._hinge_dual import solve_hinge_dual
@@ -41,6 +49,10 @@ from weakly.solvers._tv_prox import Edges, prox_total_variation, prox_total_vari
 from weakly.solvers._weston_watkins import solve_weston_watkins
 
 __all__ = [
+    "AnchorWalk",
+    "BlockOthers",
+    "BlockProblem",
+    "BlockTransduction",
     "Edges",
     "Ground",
     "KernelMachine",
@@ -48,6 +60,8 @@ __all__ = [
     "LabelMachine",
     "LabelSet",
     "LinearMachine",
+    "MixtureProblem",
+    "OtherRows",
     "QuotaAssignment",
     "RidgePath",
     "RowFit",
@@ -57,8 +71,11 @@ __all__ = [
     "Transduction",
     "TwoSided",
     "WeightedLabels",
+    "assign_block_quotas",
     "assign_quotas",
     "diffuse_codes",
+    "fit_blocks",
+    "fit_mixture",
     "fit_rows",
     "project_simplex",
     "prox_hinge",
@@ -66,7 +83,11 @@ __all__ = [
     "prox_total_variation_reference",
     "resplit_pairs",
     "solve_absolute",
+    "solve_anchor_walk",
     "solve_bag_margin",
+    "solve_block_cutting_plane",
+    "solve_block_transduction",
+    "solve_block_weston_watkins",
     "solve_box_dual",
     "solve_branch_and_bound",
     "solve_cheeger",

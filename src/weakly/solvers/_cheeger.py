@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from weakly._device import is_tensor
 from weakly.graphs import Graph
-from weakly.regularizers import cheeger_ratio
-from weakly.solvers._labeled_step import FunctionPoint, LabeledStep, report
+from weakly.solvers._labeled_step import FunctionPoint, LabeledStep, norm, report
 from weakly.solvers._result import SolverResult
 from weakly.solvers._simplex import project_simplex
 from weakly.solvers._total_variation import PATIENCE
 from weakly.solvers._tv_prox import Edges, prox_total_variation
 from weakly.spaces import Smoother
 
+if TYPE_CHECKING:
+    from weakly.solvers._torch_graph import DeviceEdges
+
 _INNER_ITER = 20  # steps of the prox, which starts where it ended
 _INNER_TOL = 1e-4
+_AT_MEDIAN = 1e-12  # rows this near to the median are at it: else rounding of the start would decide
 
 
 def solve_cheeger(
@@ -45,7 +50,8 @@ def solve_cheeger(
     Parameters
     ----------
     smoother : Smoother
-        Of the space, with the weight of the norm divided by ``coupling`` as penalty.
+        Of the space, with the weight of the norm divided by ``coupling`` as penalty. The iteration runs where
+        it lives, on the host or on a device.
     graph : Graph
         The graph.
     rows : ndarray of shape (n_labeled,)
@@ -99,10 +105,11 @@ def solve_cheeger(
     >>> np.sign(result.graph_side).ravel().tolist()
     [-1.0, -1.0, 1.0, 1.0]
     """
-    edges = Edges.of(graph)
+    edges = Edges.of(graph).to(smoother.device)  # and so all that follows
     follow = _follower(smoother, rows, targets, weights, loss, coupling)
-    f = _restore(to_units(start), rows, targets, shares)
-    dual, history, calm, status = None, [(_energy(graph, f), 1.0)], 0, "max_iter"
+    restore = _Restoration(rows, edges.place(to_units(targets)), edges.place(np.sqrt(len(start) * shares)))
+    f = restore(edges.place(to_units(start)))
+    dual, history, calm, status = None, [(_energy(edges, f), 1.0)], 0, "max_iter"
     point, lowest = follow(f), history[0][0]
     try:
         for _ in range(max_iter):
@@ -110,15 +117,15 @@ def solve_cheeger(
             if not 0 < energy < np.inf:  # a cut for nothing, or no cut at all
                 status = "converged"
                 break
-            point = follow(f + step * _balanced_sign(f - np.median(f, axis=0)))
+            point = follow(f + step * _balanced_sign(f - _medians(f)))
             weight = step / energy
             smooth = prox_total_variation(
                 edges, point.scores, weight=weight, dual=dual, tol=_INNER_TOL, max_iter=_INNER_ITER
             )
             dual, before = smooth.dual, f
-            f = _restore(smooth.x - np.median(smooth.x, axis=0), rows, targets, shares)
-            change = float(np.linalg.norm(f - before) / (np.linalg.norm(before) or 1.0))
-            history.append((_energy(graph, f), change))
+            f = restore(smooth.x - _medians(smooth.x))
+            change = norm(f - before) / (norm(before) or 1.0)
+            history.append((_energy(edges, f), change))
             calm = 0 if history[-1][0] < (1 - tol) * lowest else calm + 1
             lowest = min(lowest, history[-1][0])
             if calm >= PATIENCE:
@@ -151,26 +158,43 @@ def _follower(
     return LabeledStep(smoother, rows, targets, weights, loss=loss, coupling=coupling)
 
 
-def _restore(values: np.ndarray, rows: np.ndarray, targets: np.ndarray, shares: np.ndarray) -> np.ndarray:
+class _Restoration:
     """Put labels in their place, rows on the simplex, and scale to the norm of a perfect column."""
-    values[rows] = to_units(targets)
-    if values.shape[1] == 1:
-        return values * (np.sqrt(len(values)) / (np.linalg.norm(values) or 1.0))
-    values = project_simplex(values)
-    norms = np.linalg.norm(values, axis=0)
-    # The paper scales columns to n, in which the labels drown, and all classes alike.
-    return values * (np.sqrt(len(values) * shares) / np.where(norms > 0, norms, 1))
+
+    def __init__(self, rows: np.ndarray, labels: np.ndarray, norms: np.ndarray) -> None:
+        self._rows, self._labels, self._norms = rows, labels, norms
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        values[self._rows] = self._labels
+        if values.shape[1] == 1:
+            return values * (np.sqrt(len(values)) / (norm(values) or 1.0))
+        values = project_simplex(values)
+        norms = (values * values).sum(0) ** 0.5
+        # The paper scales columns to n, in which the labels drown, and all classes alike.
+        return values * (self._norms / (norms + (norms == 0)))
+
+
+def _medians(values: np.ndarray) -> np.ndarray:
+    if is_tensor(values):
+        from weakly.solvers._torch_graph import median
+
+        return median(values)
+    return np.asarray(np.median(values, axis=0))
 
 
 def _balanced_sign(values: np.ndarray) -> np.ndarray:
     """Signs that sum to 0 in every column, where there are zeros to share out the rest."""
-    signs = np.sign(values)
-    zeros = signs == 0
+    if is_tensor(values):
+        from weakly.solvers._torch_graph import balanced_sign
+
+        return balanced_sign(values, _AT_MEDIAN)
+    zeros = np.abs(values) <= _AT_MEDIAN
+    signs = np.where(zeros, 0.0, np.sign(values))
     balance = -signs.sum(axis=0) / np.maximum(zeros.sum(axis=0), 1)
     return np.where(zeros, np.clip(balance, -1, 1), signs)
 
 
-def _energy(graph: Graph, values: np.ndarray) -> float:
+def _energy(edges: Edges | DeviceEdges, values: np.ndarray) -> float:
     """Sum of the ratios; a constant column is no cut and adds nothing."""
-    ratios = cheeger_ratio(graph, values)
+    ratios = np.array(edges.cheeger_ratios(values).tolist())
     return float(ratios[np.isfinite(ratios)].sum()) if np.isfinite(ratios).any() else np.inf

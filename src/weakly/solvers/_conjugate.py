@@ -7,7 +7,8 @@ The objective is that of the whole deformed space,
 and gradients are taken in the metric of ``H``: for a kernel this drops the leading ``K`` of the gradient in
 the coefficients, which would square the condition number [melacci2011]_. An iteration costs one product
 with the Gram matrix (or with the features and their transpose) and one with the sparse Laplacian, for all
-columns.
+columns. Iterates are where the space is: tensors that stay on its device, or arrays of NumPy. Only losses of
+labelled rows, once per Newton step, are always taken in NumPy.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weakly._device import namespace, to_host, zeros
 from weakly.losses import LOSSES, Loss
 from weakly.solvers._result import SolverResult
 from weakly.spaces import DeformedSpace
@@ -61,7 +63,8 @@ def solve_conjugate(
         changed for that many iterations, but for one row in 10,000, and the whole once such a step leaves
         the same rows inside the margin. ``None`` goes on to ``tol``.
     callback : callable, optional
-        ``callback(scores)`` after each iteration, with the scores of all rows; ``False`` stops.
+        ``callback(scores)`` after each iteration, with the scores of all rows (a tensor where the space is
+        on a device); ``False`` stops.
 
     Returns
     -------
@@ -83,10 +86,11 @@ def solve_conjugate(
     [1.0, 0.0, -1.0]
     """
     targets, weights = targets.astype(space.dtype), weights.astype(space.dtype)[:, None]
-    problem = _Problem(space, rows, targets, weights, LOSSES[loss])
-    theta = np.zeros((space.n_params, targets.shape[1]), dtype=space.dtype)
-    scores = np.zeros((space.n_rows, targets.shape[1]), dtype=space.dtype)
-    scale = problem.norm(problem.adjoint(problem.weights * targets))
+    problem = _Problem(space, space.own(rows), targets, weights, LOSSES[loss])
+    pull = space.own(weights * targets)
+    theta = zeros(pull, space.n_params, targets.shape[1])
+    scores = zeros(pull, space.n_rows, targets.shape[1])
+    scale = problem.norm(problem.adjoint(pull))
     point = problem.assess(theta, scores, scale)
     history = [(point.objective, point.criterion)]
     n_left, status = max_iter, "max_iter"
@@ -95,10 +99,10 @@ def solve_conjugate(
             step = _conjugate_gradients(problem, point, tol * scale, n_left, patience, callback)
             n_left -= step.n_iter
             share = problem.search_line(point, step)
-            theta, scores = point.theta + share * step.theta, point.scores + share * step.scores
+            theta, scores = point.theta + step.theta * share, point.scores + step.scores * share
             previous, point = point, problem.assess(theta, scores, scale)
             history.append((point.objective, point.criterion))
-            settled = step.settled and np.array_equal(point.curvature, previous.curvature)
+            settled = step.settled and bool((point.curvature == previous.curvature).all())
             if step.stopped or settled:
                 status = "stopped"
             elif point.objective >= previous.objective:
@@ -108,7 +112,7 @@ def solve_conjugate(
         history.append((point.objective, point.criterion))
     objectives, criteria = np.array(history).T
     status = "converged" if point.criterion <= tol else status
-    return SolverResult(point.theta, objectives, criteria, max_iter - n_left, status)
+    return SolverResult(to_host(point.theta), objectives, criteria, max_iter - n_left, status)
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,7 @@ class _Problem:
 
     def adjoint(self, labeled: np.ndarray) -> np.ndarray:
         """``A*`` of values that are zero off the labelled rows."""
-        values = np.zeros((self.space.n_rows, labeled.shape[1]), dtype=labeled.dtype)
+        values = zeros(labeled, self.space.n_rows, labeled.shape[1])
         values[self.rows] = labeled
         return self.space.base.adjoint(values)
 
@@ -152,24 +156,26 @@ class _Problem:
         return self.space.apply(theta, scores) + self.adjoint(curvature * scores[self.rows])
 
     def norm(self, theta: np.ndarray) -> np.ndarray:
-        return np.sqrt(np.maximum(self.space.base.inner(theta, theta), 0))
+        return self.space.base.inner(theta, theta).clip(0) ** 0.5
 
     def objective(self, theta: np.ndarray, scores: np.ndarray) -> float:
         penalty = self.space.base.inner(self.space.apply(theta, scores), theta, scores).sum()
-        return float((self.weights * self.loss.value(self.targets, scores[self.rows])).sum() + penalty / 2)
+        losses = self.weights * self.loss.value(self.targets, to_host(scores[self.rows]))
+        return float(losses.sum()) + float(penalty) / 2
 
     def assess(self, theta: np.ndarray, scores: np.ndarray, scale: np.ndarray) -> _Point:
         assert self.loss.active is not None
-        curvature = self.weights * self.loss.active(self.targets, scores[self.rows])
-        residual = self.adjoint(curvature * self.targets) - self.hessian(curvature, theta, scores)
-        criterion = float(np.max(self.norm(residual) / np.where(scale > 0, scale, 1)))
+        active = self.weights * self.loss.active(self.targets, to_host(scores[self.rows]))
+        curvature, pull = self.space.own(active), self.space.own(active * self.targets)
+        residual = self.adjoint(pull) - self.hessian(curvature, theta, scores)
+        criterion = float((self.norm(residual) / namespace(scale).where(scale > 0, scale, 1)).max())
         return _Point(theta, scores, curvature, residual, self.objective(theta, scores), criterion)
 
     def search_line(self, point: _Point, step: _Step) -> float:
         """Halve the step until the objective falls; on a parabola the full step does."""
         for share in 0.5 ** np.arange(30):
             if (
-                self.objective(point.theta + share * step.theta, point.scores + share * step.scores)
+                self.objective(point.theta + step.theta * share, point.scores + step.scores * share)
                 < point.objective
             ):
                 return float(share)
@@ -186,7 +192,7 @@ def _conjugate_gradients(
 ) -> _Step:
     """Newton step from a point, all columns side by side; converged columns stand still."""
     space, base = problem.space, problem.space.base
-    step, step_scores = np.zeros_like(point.theta), np.zeros_like(point.scores)
+    step, step_scores = zeros(point.theta, *point.theta.shape), zeros(point.scores, *point.scores.shape)
     n_iter, stopped, settling = 0, False, _Settling(patience)
     try:
         residual, residual_scores = point.residual, space.scores(point.residual)
@@ -201,7 +207,7 @@ def _conjugate_gradients(
             residual = residual - length * image
             residual_scores = space.scores(residual)
             previous, energy = energy, base.inner(residual, residual, residual_scores)
-            if np.all(energy <= target_norm**2):
+            if (energy <= target_norm**2).all():
                 break
             settling.watch(point.scores + step_scores)
             stopped = callback is not None and callback(point.scores + step_scores) is False
@@ -229,10 +235,12 @@ class _Settling:
         centred = scores - scores.mean(axis=0)
         decisions = centred[:, 0] > 0 if scores.shape[1] == 1 else centred.argmax(axis=1)
         unseen = len(self.decisions) != len(decisions)
-        n_changed = len(decisions) if unseen else np.count_nonzero(decisions != self.decisions)
+        changed = decisions if unseen else decisions != self.decisions
+        n_changed = len(decisions) if unseen else int(namespace(changed).count_nonzero(changed))
         self.n_unchanged = self.n_unchanged + 1 if n_changed <= _IDLE_SHARE * len(decisions) else 0
         self.decisions = decisions
 
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.divide(a, b, out=np.zeros_like(a), where=(b > 0) & (a > 0))
+    xp, positive = namespace(a), (b > 0) & (a > 0)
+    return xp.where(positive, a / xp.where(positive, b, 1), 0)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 
+from weakly._device import to_host
 from weakly.losses import LOSSES, Loss
 from weakly.regularizers import Exclusive
 from weakly.solvers._metric import Element, MetricProblem
@@ -35,6 +36,7 @@ def solve_exclusive(
     tol: float = 1e-6,
     max_iter: int = 1000,
     callback: Callable[[np.ndarray], object] | None = None,
+    others: ChargedRows | None = None,
 ) -> SolverResult:
     """Minimise a Laplacian objective with a charge on unlabelled rows that several classes claim.
 
@@ -71,6 +73,8 @@ def solve_exclusive(
         Most gradients.
     callback : callable, optional
         Sees the scores after each step; the method stops where it returns True.
+    others : ChargedRows, optional
+        The rows that are charged; by default those of the space that are not labelled.
 
     Returns
     -------
@@ -95,8 +99,9 @@ def solve_exclusive(
     if solver not in SOLVERS:
         raise ValueError(f"solver is {solver!r}: use one of {', '.join(SOLVERS)}.")
     theta = np.zeros((space.n_params, targets.shape[1])) if start is None else start.astype(np.float64)
+    others = OtherRows(space.n_rows, rows) if others is None else others
     stages = [
-        _Claims(space.n_rows, rows, targets, weights, LOSSES[loss], Exclusive(exclusive, width), penalty)
+        _Claims(others, rows, targets, weights, LOSSES[loss], Exclusive(exclusive, width), penalty)
         for width in (_stages(smoothing) if penalty > 0 and solver != "paper" else [smoothing])
     ]
     descend = {"lbfgs": descend_lbfgs, "apg": descend_accelerated, "paper": _descend_as_printed}[solver]
@@ -153,12 +158,60 @@ def _stages(smoothing: float) -> list[float]:
     return [*widths, smoothing]
 
 
+class ChargedRows(Protocol):
+    """Rows that pay a charge, as functions of the scores of the rows of a space."""
+
+    def value(self, charge: Exclusive, scores: np.ndarray) -> float: ...
+    def slope(self, charge: Exclusive, scores: np.ndarray) -> np.ndarray: ...
+    def n_shared(self, scores: np.ndarray, threshold: float) -> int: ...
+
+
+class OtherRows:
+    """All rows of a space but some.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the space.
+    rows : ndarray of int
+        Those that pay nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.solvers import OtherRows
+    >>> OtherRows(3, np.array([1])).n_shared(np.array([[1.0, 2.0], [3.0, 3.0], [4.0, -1.0]]), 0.5)
+    1
+    """
+
+    def __init__(self, n_rows: int, rows: np.ndarray) -> None:
+        self.rows = np.setdiff1d(np.arange(n_rows), rows)
+
+    def value(self, charge: Exclusive, scores: np.ndarray) -> float:
+        """What they pay together."""
+        return float(charge.value(scores[self.rows]).sum())
+
+    def slope(self, charge: Exclusive, scores: np.ndarray) -> np.ndarray:
+        """Its derivative by the scores of all rows."""
+        slopes = np.zeros(scores.shape)
+        slopes[self.rows] = charge.gradient(scores[self.rows])
+        return slopes
+
+    def n_shared(self, scores: np.ndarray, threshold: float) -> int:
+        """How many have scores of several classes above a threshold."""
+        return n_shared(scores[self.rows], threshold)
+
+
+def n_shared(scores: np.ndarray, threshold: float) -> int:
+    return int(np.count_nonzero((scores > threshold).sum(axis=1) > 1))
+
+
 class _Claims:
     """Loss of the labelled rows and charge on all others: [per] Eqs. (8) and (9) print sums over all."""
 
     def __init__(
         self,
-        n_rows: int,
+        others: ChargedRows,
         rows: np.ndarray,
         targets: np.ndarray,
         weights: np.ndarray,
@@ -166,21 +219,23 @@ class _Claims:
         charge: Exclusive,
         penalty: float,
     ) -> None:
-        self.rows, self.others = rows, np.setdiff1d(np.arange(n_rows), rows)
+        self.rows, self.others = rows, others
         self.targets, self.weights = targets, weights.astype(np.float64)[:, None]
         self.loss, self.charge, self.penalty = loss, charge, penalty
 
     def value(self, scores: np.ndarray) -> float:
         value = float((self.weights * self.loss.value(self.targets, scores[self.rows])).sum())
         if self.penalty > 0:
-            value += self.penalty * float(self.charge.value(scores[self.others]).sum())
+            value += self.penalty * self.others.value(self.charge, scores)
         return value
 
     def slope(self, scores: np.ndarray) -> np.ndarray:
-        slopes = np.zeros(scores.shape)
+        slopes = (
+            self.penalty * self.others.slope(self.charge, scores)
+            if self.penalty > 0
+            else np.zeros(scores.shape)
+        )
         slopes[self.rows] = self.weights * self.loss.slope(self.targets, scores[self.rows])
-        if self.penalty > 0:
-            slopes[self.others] = self.penalty * self.charge.gradient(scores[self.others])
         return slopes
 
 
@@ -197,7 +252,7 @@ def _descend_as_printed(
     while history[-1][1] > tol and len(history) <= max_iter:
         share = 2 / (len(history) + 1)
         at = problem.element((1 - share) * alpha + share * beta)
-        slope = space.base.gram @ (at.image + claims.slope(at.scores))
+        slope = space.base.scores(at.image + claims.slope(at.scores))
         beta = beta - slope / (share * constant)
         alpha = (1 - share) * alpha + share * beta
         u = problem.element(alpha)
@@ -209,12 +264,12 @@ def _descend_as_printed(
 
 def _printed_constant(space: DeformedSpace, claims: _Claims, value: float) -> float:
     """[per] Eq. (12). Its ``R`` bounds coefficients: here by the objective, which bounds their norm."""
-    gram = cast(KernelSpace, space.base).gram
+    gram = to_host(cast(KernelSpace, space.base).gram)
     eigenvalues = np.linalg.eigvalsh(gram)
     largest, least = eigenvalues[-1], max(eigenvalues[0], np.finfo(float).eps * eigenvalues[-1])
     reach = np.sqrt(2 * value / (space.ambient * least) * len(gram))
     smooth = gram @ (space.laplacian @ gram) if space.graph > 0 else np.zeros((1, 1))
-    rows = gram[claims.others]
+    rows = gram[cast(OtherRows, claims.others).rows]
     charged = (rows**2).sum(axis=1) @ (np.abs(rows).sum(axis=1) * reach / claims.charge.smoothing + 1)
     return float(
         claims.weights.max() * largest**2

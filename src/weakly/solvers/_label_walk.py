@@ -7,11 +7,14 @@ the labelled ones. Then ``F = (I - diag(alpha) P)^-1 diag(1 - alpha) Y``, [plsvm
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from weakly.graphs import Graph
+from weakly.graphs import AnchorGraph, Graph
+from weakly.solvers._anchor_walk import solve_anchor_walk
 from weakly.solvers._graph_system import conjugate_gradients
 from weakly.solvers._result import SolverResult
 
@@ -20,7 +23,7 @@ _SLACK = 1e-6  # of probabilities, for rounding
 
 
 def solve_label_walk(
-    graph: Graph,
+    graph: Graph | AnchorGraph,
     codes: np.ndarray,
     n_classes: int,
     *,
@@ -29,13 +32,14 @@ def solve_label_walk(
     method: str = "auto",
     tol: float = 1e-9,
     max_iter: int = 5000,
+    device: Any = None,
 ) -> SolverResult:
     """Find the probability that a walk from each row ends in each class, or in none.
 
     Parameters
     ----------
-    graph : Graph
-        The graph.
+    graph : Graph or AnchorGraph
+        The graph. On one of anchors the answer is in closed form, and none of the settings of methods counts.
     codes : ndarray of shape (n_rows,)
         Class of each labelled row, -1 elsewhere.
     n_classes : int
@@ -52,6 +56,8 @@ def solve_label_walk(
         Relative residual of conjugate gradients.
     max_iter : int, default=5000
         Most iterations.
+    device : torch.device, str or None, default=None
+        Where conjugate gradients run; ``None`` is NumPy. A factorisation is the host's.
 
     Returns
     -------
@@ -74,6 +80,12 @@ def solve_label_walk(
             raise ValueError(f"{name} is {value}: it must be at least 0 and below 1.")
     if method not in ("auto", "direct", "iterative"):
         raise ValueError(f"method is {method!r}: use 'auto', 'direct' or 'iterative'.")
+    if isinstance(graph, AnchorGraph):
+        alphas = {"alpha_labeled": alpha_labeled, "alpha_unlabeled": alpha_unlabeled}
+        labeled = np.flatnonzero(codes >= 0)
+        weights = graph.weights[labeled]
+        walk = solve_anchor_walk(graph.masses, graph.gram, weights, codes[labeled], n_classes, **alphas)
+        return SolverResult(walk(graph.weights, codes), np.zeros(1), np.zeros(1), 0, "converged")
     ends = np.where(codes >= 0, codes, n_classes)
     alpha = np.where(codes >= 0, alpha_labeled, alpha_unlabeled) * (graph.degrees > 0)
     F = np.zeros((graph.n_rows, n_classes + 1))
@@ -84,7 +96,7 @@ def solve_label_walk(
         F[free] = splu(sp.csc_array(matrix)).solve(sources) if len(free) else sources
         history = [(0.0, 0.0)]
     else:
-        F[free], history = conjugate_gradients(matrix, diagonal, sources, tol, max_iter)
+        F[free], history = conjugate_gradients(matrix, diagonal, sources, tol, max_iter, device)
     is_solved = history[-1][1] <= tol
     objectives, residuals = np.array(history).T
     status = "converged" if is_solved else "max_iter"

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
+from weakly._device import to_host
 from weakly.losses import LOSSES
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._result import SolverResult
@@ -98,8 +99,14 @@ class LabeledStep:
     def objective(self, point: FunctionPoint, ambient: float) -> float:
         """``sum_labelled w_i loss(y_i, f_i) + a/2 ||f||^2``, summed over columns."""
         theta = self.smoother.parameters(point.values, point.scores)
-        losses = LOSSES[self.loss].value(self.targets, point.scores[self.rows] + point.intercept)
-        return float((self.weights @ losses).sum() + ambient * np.vdot(theta, point.scores) / 2)
+        near = to_host(point.scores[self.rows]) + point.intercept
+        losses = LOSSES[self.loss].value(self.targets, near)
+        return float((self.weights @ losses).sum()) + ambient * float((theta * point.scores).sum()) / 2
+
+
+def norm(values: np.ndarray) -> float:
+    """Norm of all entries, on the host or on a device."""
+    return float((values * values).sum()) ** 0.5
 
 
 def report(
@@ -109,14 +116,17 @@ def report(
     history: list[tuple[float, float]],
     status: str,
 ) -> SolverResult:
-    """The result of an iteration between a function and the graph; ``history`` has an entry for the start."""
+    """The result of an iteration between a function and the graph; ``history`` has an entry for the start.
+
+    It is on the host, wherever the iteration was.
+    """
     objectives, criteria = np.array(history).T
     return SolverResult(
-        x=smoother.parameters(point.values, point.scores),
+        x=to_host(smoother.parameters(point.values, point.scores)),
         objective=objectives,
         criterion=criteria,
         n_iter=len(history) - 1,
         status=status,
         intercept=point.intercept,
-        graph_side=graph_side,
+        graph_side=to_host(graph_side),
     )

@@ -7,6 +7,8 @@ constant when labels are few. Sources of a component must sum to 0, so each is c
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -16,7 +18,13 @@ from weakly.solvers._result import SolverResult
 
 
 def solve_poisson(
-    graph: Graph, rows: np.ndarray, targets: np.ndarray, *, tol: float = 1e-4, max_iter: int = 1000
+    graph: Graph,
+    rows: np.ndarray,
+    targets: np.ndarray,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    device: Any = None,
 ) -> SolverResult:
     """Spread targets of some rows over a graph, by conjugate gradients on all columns at once.
 
@@ -37,6 +45,8 @@ def solve_poisson(
         Largest residual relative to the sources, in the norm of the inverse degrees, in every column.
     max_iter : int, default=1000
         Most iterations.
+    device : torch.device, str or None, default=None
+        Where to iterate; ``None`` is NumPy.
 
     Returns
     -------
@@ -61,7 +71,7 @@ def solve_poisson(
     sources[rows] = targets - means[components[rows]]
     exact = Graph(graph.affinity.astype(np.float64))  # so that rows of L sum to 0
     degrees = np.where(exact.degrees > 0, exact.degrees, 1)
-    u, history = conjugate_gradients(exact.laplacian("unnormalized"), degrees, sources, tol, max_iter)
+    u, history = conjugate_gradients(exact.laplacian("unnormalized"), degrees, sources, tol, max_iter, device)
     u_means, u_spreads = _moments(members, u, components)
     scales = np.divide(spreads, u_spreads, out=np.zeros_like(spreads), where=u_spreads > 0)
     reached = labels.sum(axis=1) > 0

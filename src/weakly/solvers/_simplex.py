@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from weakly._device import is_tensor
+
 
 def project_simplex(values: np.ndarray) -> np.ndarray:
     """Project each row onto ``{x : x >= 0, sum x = 1}``.
@@ -14,7 +16,7 @@ def project_simplex(values: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     values : ndarray of shape (n_rows, n_columns)
-        Rows ``v``.
+        Rows ``v``; a tensor gives a tensor.
 
     Returns
     -------
@@ -28,6 +30,10 @@ def project_simplex(values: np.ndarray) -> np.ndarray:
     >>> project_simplex(np.array([[0.5, 0.7], [3.0, 0.0]])).round(3).tolist()
     [[0.4, 0.6], [1.0, 0.0]]
     """
+    if is_tensor(values):
+        from weakly.solvers._torch_graph import project_rows  # tensors on a device
+
+        return project_rows(values)
     descending = -np.sort(-values, axis=1)
     counts = np.arange(1, values.shape[1] + 1, dtype=values.dtype)
     thresholds = (np.cumsum(descending, axis=1) - 1) / counts

@@ -27,6 +27,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from weakly._anchors import AnchorLaplacian
+from weakly._device import to_host
 from weakly.losses import LOSSES
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._result import SolverResult
@@ -185,7 +187,7 @@ class _Problem:
             variance = float(base.gram.diagonal().mean())
         else:
             assert isinstance(base, FeatureSpace)
-            values = base.features.data if sp.issparse(base.features) else base.features
+            values = base.features.data if sp.issparse(base.features) else to_host(base.features)
             variance = float(np.vdot(values, values)) / base.n_rows
         loss = self.weights.sum() / space.n_rows
         penalty = space.ambient / (variance or 1.0) + space.graph * float(space.laplacian.diagonal().mean())
@@ -237,7 +239,10 @@ def _split(problem: _Problem, coupling: float, tol: float) -> _Splitting:
     space, rows, targets, weights = problem.space, problem.rows, problem.targets, problem.weights
     r = np.full((space.n_rows, 1), coupling, dtype=space.dtype)
     r[rows, 0] += weights  # where the loss pulls, or its counterweight would take long to grow
-    penalty = sp.csr_array(space.graph * space.laplacian + sp.diags_array(r[:, 0]))
+    if isinstance(space.laplacian, AnchorLaplacian):
+        penalty = space.laplacian.coupled(space.graph, r[:, 0])
+    else:
+        penalty = sp.csr_array(space.graph * space.laplacian + sp.diags_array(r[:, 0]))
     coupled = deform(space.base, penalty, ambient=space.ambient, graph=1.0)
     small = restrict(coupled, rows)
     if problem.loss == "hinge":

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from weakly.graphs import Graph
-from weakly.regularizers import total_variation
-from weakly.solvers._labeled_step import LabeledStep, report
+from weakly.solvers._labeled_step import LabeledStep, norm, report
 from weakly.solvers._result import SolverResult
 from weakly.solvers._tv_prox import Edges, prox_total_variation
 from weakly.spaces import Smoother
@@ -48,7 +47,8 @@ def solve_total_variation(
     Parameters
     ----------
     smoother : Smoother
-        Of the space, with the penalty ``ambient / coupling``.
+        Of the space, with the penalty ``ambient / coupling``. The iteration runs where it lives, on the host
+        or on a device.
     graph : Graph
         The graph.
     rows : ndarray of shape (n_labeled,)
@@ -103,12 +103,12 @@ def solve_total_variation(
     normalize = normalize or (lambda values: values)
     inner_tol = float(np.clip(tol, *_INNER_TOL))
     step = LabeledStep(smoother, rows, targets, weights, loss=loss, coupling=coupling, tol=inner_tol)
-    edges = Edges.of(graph)
-    q = normalize(start.astype(np.float64))
-    multipliers = np.zeros_like(q)  # of f = q, divided by r
+    edges = Edges.of(graph).to(smoother.device)  # and so all that follows
+    q = normalize(edges.place(start))
+    multipliers = 0 * q  # of f = q, divided by r
     dual, calm, status = None, 0, "max_iter"
     point = step(q)
-    history = [(step.objective(point, ambient) + graph_weight * float(total_variation(graph, q).sum()), 1.0)]
+    history = [(step.objective(point, ambient) + graph_weight * float(edges.variations(q).sum()), 1.0)]
     try:
         for _ in range(max_iter):
             point = step(q - multipliers)
@@ -122,8 +122,8 @@ def solve_total_variation(
             )
             dual, before, q = smooth.dual, q, normalize(smooth.x)
             multipliers += point.scores - q
-            change = float(np.linalg.norm(q - before) / (np.linalg.norm(before) or 1.0))
-            variation = float(total_variation(graph, q).sum())
+            change = norm(q - before) / (norm(before) or 1.0)
+            variation = float(edges.variations(q).sum())
             history.append((step.objective(point, ambient) + graph_weight * variation, change))
             calm = calm + 1 if _share_moved(before, q) <= _SETTLED else 0
             if change <= tol or calm >= patience:
@@ -139,6 +139,5 @@ def solve_total_variation(
 
 def _share_moved(before: np.ndarray, after: np.ndarray) -> float:
     """Share of the rows whose class differs between two states."""
-    if before.shape[1] == 1:
-        return float(np.mean((before > 0) != (after > 0)))
-    return float(np.mean(before.argmax(axis=1) != after.argmax(axis=1)))
+    moved = (before > 0) != (after > 0) if before.shape[1] == 1 else before.argmax(1) != after.argmax(1)
+    return float(moved.sum() / len(moved))

@@ -11,12 +11,17 @@ With ``B`` the incidence matrix (a row ``e_i - e_j`` per edge) the dual is to ma
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weakly._device import is_tensor
 from weakly.graphs import Graph
 from weakly.solvers._result import SolverResult
 from weakly.solvers._tv_kernels import accelerated, primal_dual
+
+if TYPE_CHECKING:
+    from weakly.solvers._torch_graph import DeviceEdges
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +73,44 @@ class Edges:
             counts=np.bincount(np.concatenate([heads, tails]), minlength=graph.n_rows),
         )
 
+    def to(self, device: Any) -> Edges | DeviceEdges:
+        """Move the edges to a device, for values that are tensors there.
+
+        Parameters
+        ----------
+        device : torch.device, str or None
+            Where to; ``None`` is the host, and NumPy.
+
+        Returns
+        -------
+        Edges or DeviceEdges
+            These edges, or tensors of them.
+        """
+        if device is None:
+            return self
+        from weakly.solvers._torch_graph import DeviceEdges  # only now, to do without PyTorch elsewhere
+
+        return DeviceEdges.of(self, device)
+
+    # What iterations ask of edges on the host or on a device alike.
+
+    def place(self, values: np.ndarray) -> np.ndarray:
+        """Values in float64 beside the edges, not shared with the caller's."""
+        return values.astype(np.float64)
+
+    def variations(self, values: np.ndarray) -> np.ndarray:
+        """Total variation of each column."""
+        return self.weights @ np.abs(values[self.heads] - values[self.tails])
+
+    def cheeger_ratios(self, values: np.ndarray) -> np.ndarray:
+        """Total variation of each column over its distance from a constant; infinite for a constant."""
+        distances = np.abs(values - np.median(values, axis=0)).sum(axis=0)
+        infinite = np.full_like(distances, np.inf)
+        return np.divide(self.variations(values), distances, out=infinite, where=distances > 0)
+
 
 def prox_total_variation(
-    edges: Edges,
+    edges: Edges | DeviceEdges,
     values: np.ndarray,
     *,
     weight: float = 1.0,
@@ -85,8 +125,8 @@ def prox_total_variation(
 
     Parameters
     ----------
-    edges : Edges
-        The graph.
+    edges : Edges or DeviceEdges
+        The graph. Where :meth:`Edges.to` has moved it to a device, all arrays are tensors there.
     values : ndarray of shape (n_rows, n_columns)
         The columns ``v``.
     weight : float, default=1.0
@@ -117,6 +157,12 @@ def prox_total_variation(
     >>> result.x.ravel().round(3).tolist()
     [0.5, 0.5, 8.0]
     """
+    _check_weight(weight)
+    if not isinstance(edges, Edges):
+        from weakly.solvers._torch_prox import prox_on_device
+
+        placed = values if is_tensor(values) else edges.place(values)
+        return prox_on_device(edges, placed, weight, dual, tol, max_iter)
     steps = 1.0 / (edges.counts[edges.heads] + edges.counts[edges.tails])
     return _run(accelerated, edges, values, weight, dual, tol, max_iter, steps)
 
@@ -154,14 +200,18 @@ def prox_total_variation_reference(
     >>> result.x.ravel().round(1).tolist()
     [1.0, 8.0]
     """
+    _check_weight(weight)
     norm_bound = np.sqrt(2.0 * max(edges.counts.max(initial=0), 1))  # of B
     return _run(primal_dual, edges, values, weight, None, tol, max_iter, np.array([norm_bound]))
 
 
-def _run(method, edges, values, weight, dual, tol, max_iter, steps):  # type: ignore[no-untyped-def]
-    """Solve the columns, each to its own gap; results do not depend on the number of threads."""
+def _check_weight(weight: float) -> None:
     if not 0 < weight < np.inf:
         raise ValueError(f"weight is {weight}: it must be a positive number.")
+
+
+def _run(method, edges, values, weight, dual, tol, max_iter, steps):  # type: ignore[no-untyped-def]
+    """Solve the columns, each to its own gap; results do not depend on the number of threads."""
     columns = np.ascontiguousarray(values.T, dtype=np.float64)
     bounds = weight * edges.weights
     shape = (columns.shape[0], len(bounds))

@@ -25,20 +25,27 @@ between kernels and features, and live with them: ``normal_equations`` (weighted
 kernel with the same eigenvectors and other weights: a :class:`FilteredSpace` is such weights on shared
 :class:`Coordinates`, centred, and free of anything n x n.
 
+**Dense algebra may run on a GPU.** ``build_space(..., device="cuda")`` gives the same spaces with matrices
+on a device, through PyTorch; they answer in the kind of array that they are asked in, NumPy's or tensors.
+
 Methods that must see all rows in every step ask for the function nearest to given values instead
 (:func:`build_smoother`).
 """
 
+from weakly.spaces._anchored import AnchoredSpace, BlockAnchorGraph, anchor_space, block_anchor_graph
 from weakly.spaces._base import BaseSpace, FeatureSpace, KernelSpace, NormalEquations, ScoreFunction, Space
 from weakly.spaces._build import APPROXIMATIONS, build_space, exact_space
 from weakly.spaces._corrected import CorrectedSpace
 from weakly.spaces._deformed import DeformedSpace, Restriction, deform, restrict, undeformed, whiten
 from weakly.spaces._filtered import Coordinates, FilteredSpace
 from weakly.spaces._smoother import Smoother, build_smoother
+from weakly.spaces._torch import TorchCorrectedSpace, TorchFeatureSpace, TorchKernelSpace
 
 __all__ = [
     "APPROXIMATIONS",
+    "AnchoredSpace",
     "BaseSpace",
+    "BlockAnchorGraph",
     "Coordinates",
     "CorrectedSpace",
     "DeformedSpace",
@@ -50,6 +57,11 @@ __all__ = [
     "ScoreFunction",
     "Smoother",
     "Space",
+    "TorchCorrectedSpace",
+    "TorchFeatureSpace",
+    "TorchKernelSpace",
+    "anchor_space",
+    "block_anchor_graph",
     "build_smoother",
     "build_space",
     "deform",

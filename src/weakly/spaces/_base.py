@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -11,6 +11,9 @@ import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
+
+from weakly._anchor_map import AnchorMap
+from weakly._anchors import AnchorLaplacian
 
 BLOCK_ROWS = 4096  # new rows scored at a time
 NOT_A_KERNEL = (
@@ -76,6 +79,12 @@ class ScoreFunction:
             features = rows if self.feature_map is None else self.feature_map(rows)
             out[block] = features @ self.theta + self.shift
         return out
+
+    def to_numpy(self) -> ScoreFunction:
+        """The same function without a device."""
+        if not isinstance(self.feature_map, AnchorMap):
+            return self
+        return replace(self, feature_map=self.feature_map.to_numpy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,6 +274,11 @@ class FeatureSpace:
         """``A*`` of the indicators of some rows, in float64: their features."""
         return dense(self.features[rows]).T.astype(np.float64)
 
+    def combined(self, mixing: np.ndarray, rows: np.ndarray | None = None) -> FeatureSpace:
+        """The space of the features ``Z M`` in float64, of all rows or of some."""
+        features = self.features if rows is None else self.features[rows]
+        return FeatureSpace(features.astype(np.float64, copy=False) @ mixing)
+
     def normal_equations(self, weights: np.ndarray) -> NormalEquations:
         """``(Z'WZ + I) theta = Z'W y``, by Cholesky."""
         root = np.sqrt(weights)[:, None]
@@ -292,6 +306,8 @@ class FeatureSpace:
 
     def _smoothness(self, laplacian: sp.csr_array) -> np.ndarray:
         """``Z'LZ``, summed over blocks of rows in float64."""
+        if isinstance(laplacian, AnchorLaplacian):
+            return laplacian.smoothness(self.features)
         if sp.issparse(self.features):
             return dense(self._transposed @ (laplacian @ self.features)).astype(np.float64)
         total = np.zeros((self.n_params, self.n_params))

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.utils import check_array, check_random_state, gen_batches
 
+from weakly._device import free_bytes, namespace, require_room, resolve_device, to_device, zeros
 from weakly._memory import dense_bytes, fits, require_fit
 from weakly.kernels import Kernel
 from weakly.spaces._base import BLOCK_ROWS, FeatureSpace, KernelSpace
 from weakly.spaces._corrected import CorrectedSpace
+from weakly.spaces._torch import HostMap, TorchCorrectedSpace, TorchFeatureSpace, TorchKernelSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,7 @@ def build_space(
     n_components: int = 1000,
     corrected: bool = False,
     random_state: Any = None,
+    device: Any = None,
 ) -> KernelSpace | FeatureSpace | CorrectedSpace:
     """Choose and build the space of a kernel over rows.
 
@@ -73,6 +77,9 @@ def build_space(
         for iterative solvers only.
     random_state : int, RandomState or None, default=None
         Draws the landmarks or the frequencies.
+    device : str, torch.device or None, default=None
+        Device that holds the matrices of the space, through PyTorch (extra ``gpu``); rows must be dense. The
+        choice of "auto" is that without a device; an exact kernel may fill the memory of a GPU.
 
     Returns
     -------
@@ -95,8 +102,11 @@ def build_space(
     if n_components < 1:
         raise ValueError(f"n_components is {n_components}: an approximation needs at least 1.")
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    device = resolve_device(device)
     if kernel.name == "precomputed":
-        return _given_space(X, approximation)
+        return _given_space(X, approximation, device)
+    if device is not None and sp.issparse(X):
+        raise ValueError("a space on a device needs dense rows: pass X.toarray(), or device=None.")
     n_rows, n_features = X.shape
     # The Gram matrix and its factor, in float64: float32 cannot tell a small penalty from rounding.
     exact_bytes = dense_bytes(n_rows, n_rows, copies=2)
@@ -105,18 +115,24 @@ def build_space(
         and approximation in ("auto", None)
         and (n_features < n_rows or not fits(exact_bytes))
     ):
-        return FeatureSpace(X)
+        return FeatureSpace(X) if device is None else TorchFeatureSpace(to_device(X, device))
     if approximation == "auto" and not fits(exact_bytes):
         approximation = "nystroem"
     if approximation is None or approximation == "auto":
-        return exact_space(X, kernel)
+        return exact_space(X, kernel, device=device)
     build = _nystroem_space if approximation == "nystroem" else _fourier_space
-    space = build(X, kernel, n_components, random_state)
+    space = build(X, kernel, n_components, random_state, device)
     lost = _lost_variance(X, kernel, space.features) if corrected else 0.0
-    return CorrectedSpace(space.features, lost, space.feature_map) if lost > _LEAST_LOSS else space
+    if lost <= _LEAST_LOSS:
+        return space
+    return (CorrectedSpace if device is None else TorchCorrectedSpace)(
+        space.features, lost, space.feature_map
+    )
 
 
-def exact_space(X: Any, kernel: Kernel, otherwise: str = "set approximation='nystroem'") -> KernelSpace:
+def exact_space(
+    X: Any, kernel: Kernel, otherwise: str = "set approximation='nystroem'", device: Any = None
+) -> KernelSpace:
     """Build the space of the whole Gram matrix, whatever the kernel.
 
     Parameters
@@ -127,6 +143,8 @@ def exact_space(X: Any, kernel: Kernel, otherwise: str = "set approximation='nys
         The kernel.
     otherwise : str
         What to do if it does not fit in memory, for the message.
+    device : str, torch.device or None, default=None
+        Device that holds the matrix, through PyTorch. On a GPU its own memory is the limit.
 
     Returns
     -------
@@ -148,35 +166,42 @@ def exact_space(X: Any, kernel: Kernel, otherwise: str = "set approximation='nys
     [[1.0, 2.0], [2.0, 4.0]]
     """
     if kernel.name == "precomputed":
-        return _given_space(X, None)
-    require_fit(
-        dense_bytes(X.shape[0], X.shape[0], copies=2), f"an exact kernel on {X.shape[0]} rows", otherwise
-    )
+        return _given_space(X, None, device)
+    what = f"an exact kernel on {X.shape[0]} rows"
+    if device is not None:
+        copies = 2 if free_bytes(device) is None else 1  # a GPU is free to iterate without a factor
+        require_room(dense_bytes(X.shape[0], X.shape[0], copies=copies), device, what, otherwise)
+        rows = to_device(X, device)
+        return TorchKernelSpace(kernel(rows.double()), KernelMap(kernel, rows))
+    require_fit(dense_bytes(X.shape[0], X.shape[0], copies=2), what, otherwise)
     return KernelSpace(kernel(X.astype(np.float64)), KernelMap(kernel, X))
 
 
-def _lost_variance(X: Any, kernel: Kernel, features: np.ndarray) -> float:
+def _lost_variance(X: Any, kernel: Kernel, features: Any) -> float:
     """Mean over the rows of ``k(x, x) - |z(x)|^2``."""
     total = 0.0
     for block in gen_batches(X.shape[0], _DIAGONAL_ROWS):
         total += float(np.diagonal(kernel(X[block], X[block])).sum())
-    return (total - float(np.einsum("ij,ij->", features, features))) / X.shape[0]
+    return (total - float(namespace(features).einsum("ij,ij->", features, features))) / X.shape[0]
 
 
-def _given_space(gram: np.ndarray, approximation: str | None) -> KernelSpace:
+def _given_space(gram: np.ndarray, approximation: str | None, device: Any = None) -> KernelSpace:
     if approximation in ("nystroem", "fourier"):
         raise ValueError(
             f"approximation={approximation!r} cannot serve a precomputed kernel, which is n x n already: "
             "use approximation=None, or pass rows instead of a Gram matrix."
         )
     n_bytes = dense_bytes(*gram.shape, copies=2)
-    require_fit(
-        n_bytes, f"a precomputed kernel on {gram.shape[0]} rows", "pass rows instead of a Gram matrix"
-    )
+    what, otherwise = f"a precomputed kernel on {gram.shape[0]} rows", "pass rows instead of a Gram matrix"
+    require_room(n_bytes, device, what, otherwise)
+    if device is not None:
+        return TorchKernelSpace(to_device(gram, device, np.float64))
     return KernelSpace(gram.astype(np.float64))
 
 
-def _nystroem_space(X: Any, kernel: Kernel, n_components: int, random_state: Any) -> FeatureSpace:
+def _nystroem_space(
+    X: Any, kernel: Kernel, n_components: int, random_state: Any, device: Any
+) -> FeatureSpace:
     """Features ``k(X, M) U S^-1/2`` of landmarks ``M`` drawn from the rows, ``k(M, M) = U S U'``."""
     count = min(n_components, X.shape[0])
     landmarks = X[np.sort(check_random_state(random_state).permutation(X.shape[0])[:count])]
@@ -184,19 +209,27 @@ def _nystroem_space(X: Any, kernel: Kernel, n_components: int, random_state: Any
     # Directions made of rounding would be blown up by the inverse root: leave them out.
     kept = values > values[-1] * len(values) * np.finfo(values.dtype).eps
     whitening = vectors[:, kept] / np.sqrt(values[kept])
-    return _mapped_space(X, KernelMap(kernel, landmarks, whitening), int(kept.sum()))
+    if device is not None:  # on it only from here: the same directions are kept everywhere
+        landmarks, whitening = to_device(landmarks, device), to_device(whitening, device)
+    return _mapped_space(X, KernelMap(kernel, landmarks, whitening), int(kept.sum()), device)
 
 
-def _fourier_space(X: Any, kernel: Kernel, n_components: int, random_state: Any) -> FeatureSpace:
+def _fourier_space(X: Any, kernel: Kernel, n_components: int, random_state: Any, device: Any) -> FeatureSpace:
     if kernel.name != "rbf":
         raise ValueError(f"approximation='fourier' needs kernel='rbf', not {kernel.name!r}: use 'nystroem'.")
     sampler = RBFSampler(gamma=kernel.gamma, n_components=n_components, random_state=random_state).fit(X)
-    return _mapped_space(X, sampler.transform, n_components)
+    feature_map = sampler.transform if device is None else HostMap(sampler.transform)
+    return _mapped_space(X, feature_map, n_components, device)
 
 
-def _mapped_space(X: Any, feature_map: Callable[[Any], np.ndarray], n_params: int) -> FeatureSpace:
+def _mapped_space(X: Any, feature_map: Callable[[Any], Any], n_params: int, device: Any) -> FeatureSpace:
     n_bytes = dense_bytes(X.shape[0], n_params, dtype=X.dtype)
-    require_fit(n_bytes, f"{n_params} features on {X.shape[0]} rows", "lower n_components")
+    require_room(n_bytes, device, f"{n_params} features on {X.shape[0]} rows", "lower n_components")
+    if device is not None:
+        placed = zeros(to_device(X[:1], device), X.shape[0], n_params)
+        for block in gen_batches(X.shape[0], BLOCK_ROWS):
+            placed[block] = feature_map(to_device(X[block], device))
+        return TorchFeatureSpace(placed, feature_map)
     features = np.empty((X.shape[0], n_params), dtype=X.dtype)
     for block in gen_batches(X.shape[0], BLOCK_ROWS):
         features[block] = feature_map(X[block])

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
+from weakly._device import is_tensor
 from weakly.spaces._base import BaseSpace, Factor, FeatureSpace, KernelSpace, ScoreFunction, Space
+from weakly.spaces._torch import TorchSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +65,24 @@ class DeformedSpace:
         if self.graph == 0:
             ambient = self.ambient
             return Factor(lambda theta: theta / ambient, lambda theta: theta / ambient**0.5)
-        return cast(BaseSpace, self.base).factor(self.laplacian, self.ambient, self.graph)
+        return cast(BaseSpace, self.base).factor(self._placed_laplacian, self.ambient, self.graph)
+
+    @cached_property
+    def _placed_laplacian(self) -> Any:
+        """The Laplacian where the space lives."""
+        return self.base.adopt(self.laplacian) if isinstance(self.base, TorchSpace) else self.laplacian
+
+    def own(self, array: np.ndarray) -> np.ndarray:
+        """Put an array where the space lives: in its type, and on its device if it has one."""
+        if isinstance(self.base, TorchSpace):
+            return self.base.own(array)
+        return array.astype(self.dtype, copy=False) if array.dtype.kind == "f" else array
 
     def apply(self, theta: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """``T theta`` without a factorisation, from the scores of ``theta``."""
         if self.graph == 0:
             return self.ambient * theta
-        return self.ambient * theta + self.graph * self.base.adjoint(self.laplacian @ scores)
+        return self.ambient * theta + self.graph * self.base.adjoint(self._placed_laplacian @ scores)
 
     def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Values on the training rows, or on some of them."""
@@ -77,7 +90,8 @@ class DeformedSpace:
 
     def adjoint(self, values: np.ndarray) -> np.ndarray:
         """``T^-1 A* v``."""
-        return self.factor.solve(self.base.adjoint(values)).astype(self.dtype, copy=False)
+        theta = self.factor.solve(self.base.adjoint(values))
+        return self.own(theta) if is_tensor(theta) else theta.astype(self.dtype, copy=False)
 
     def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
         """Column by column ``<a, T b>``; ``scores`` are those of ``b``, where the caller has them."""
@@ -200,12 +214,14 @@ def whiten(space: DeformedSpace) -> Restriction | None:
     base, root_solve = space.base, space.factor.root_solve
     if not isinstance(base, FeatureSpace) or root_solve is None or sp.issparse(base.features):
         return None
-    return _whitened(base.features.astype(np.float64, copy=False), root_solve)
+    return _whitened(base, root_solve)
 
 
-def _whitened(features: np.ndarray, root_solve: Callable[[np.ndarray], np.ndarray]) -> Restriction:
-    inverse_root = root_solve(np.eye(features.shape[1]))
-    return Restriction(FeatureSpace(features @ inverse_root.T), lambda theta: inverse_root.T @ theta)
+def _whitened(
+    base: FeatureSpace, root_solve: Callable[[np.ndarray], np.ndarray], rows: np.ndarray | None = None
+) -> Restriction:
+    inverse_root = root_solve(np.eye(base.n_params))
+    return Restriction(base.combined(inverse_root.T, rows), lambda theta: inverse_root.T @ theta)
 
 
 def restrict(space: DeformedSpace, rows: np.ndarray) -> Restriction:
@@ -237,7 +253,7 @@ def restrict(space: DeformedSpace, rows: np.ndarray) -> Restriction:
     """
     base, root_solve = cast(BaseSpace, space.base), space.factor.root_solve
     if isinstance(base, FeatureSpace) and root_solve is not None and len(rows) > base.n_params:
-        return _whitened(base.features[rows], root_solve)
+        return _whitened(base, root_solve, rows)
     representers = space.factor.solve(base.representers(rows))
     gram = base.scores(representers, rows)
     return Restriction(KernelSpace((gram + gram.T) / 2), lambda theta: representers @ theta)

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
+from weakly._device import dtype_of, is_tensor, to_device, to_host
 from weakly.spaces._base import BLOCK_ROWS, ScoreFunction, dense
 
 _ROUNDING = 100  # units of rounding by which equal values may differ
@@ -21,16 +22,20 @@ class Coordinates:
     """Numbers that describe rows, centred over the training rows: ``Z = (values - mean) rotation``.
 
     Neither the centred values nor the rotated ones are ever formed for all rows, so that ``values`` may be
-    sparse, and several coordinates may share them.
+    sparse, and several coordinates may share them. They may be a tensor, too: products with all rows are then
+    taken on its device, and everything that comes out is NumPy's.
 
     Parameters
     ----------
-    values : {ndarray, csr matrix} of shape (n_rows, n_values)
+    values : {ndarray, csr matrix, tensor} of shape (n_rows, n_values)
         Values of the training rows.
     mapping : callable or None, default=None
         From new rows to their values; by default rows are their own values.
     rotation : ndarray of shape (n_values, n_coordinates) or None, default=None
         Combinations of the values; the values themselves by default.
+    moments : (ndarray of shape (n_values,), ndarray of shape (n_coordinates,)) or None, default=None
+        Means of the values and of the squares of the coordinates over all training rows, where ``values``
+        are those of some of them; by default ``values`` are those of all.
 
     Examples
     --------
@@ -43,10 +48,15 @@ class Coordinates:
     values: Any
     mapping: Callable[[Any], Any] | None = None
     rotation: np.ndarray | None = None
+    moments: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def n_rows(self) -> int:
         return self.values.shape[0]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return dtype_of(self.values)
 
     @property
     def n_coordinates(self) -> int:
@@ -55,11 +65,15 @@ class Coordinates:
     @cached_property
     def mean(self) -> np.ndarray:
         """Mean of the values over the training rows, in float64."""
+        if self.moments is not None:
+            return self.moments[0]
+        if is_tensor(self.values):
+            return to_host(self.values.double().mean(dim=0))
         return np.asarray(self.values.mean(axis=0, dtype=np.float64)).ravel()
 
     def of(self, rows: Any) -> np.ndarray:
         """Coordinates of some training rows, in float64."""
-        picked = self.values[rows].astype(np.float64)
+        picked = self._picked(rows)
         if self.rotation is None:
             return dense(picked) - self.mean
         if sp.issparse(picked):
@@ -71,14 +85,14 @@ class Coordinates:
         if not (self.rotation is None and sp.issparse(self.values)):
             Z = self.of(rows)
             return (Z * weights) @ Z.T
-        picked = sp.csr_array(self.values[rows].astype(np.float64))
+        picked = sp.csr_array(self._picked(rows))
         weighted = weights * self.mean
         level = picked @ weighted
         return (picked.multiply(weights) @ picked.T).toarray() - level - level[:, None] + self.mean @ weighted
 
     def weigh(self, rows: Any, coefficients: np.ndarray) -> np.ndarray:
         """``Z' c`` with coefficients of some training rows, in float64."""
-        picked = self.values[rows].astype(np.float64)
+        picked = self._picked(rows)
         summed = picked.T @ coefficients - np.outer(self.mean, coefficients.sum(axis=0))
         return summed if self.rotation is None else self.rotation.T @ summed
 
@@ -86,6 +100,8 @@ class Coordinates:
         """``Z theta`` for the training rows, or for some of them."""
         values = self.values if rows is None else self.values[rows]
         inner = self.unrotate(theta)
+        if is_tensor(values):
+            return to_host(values @ to_device(inner, values.device, self.dtype)) - self.mean @ inner
         return values @ inner.astype(values.dtype, copy=False) - (self.mean @ inner).astype(values.dtype)
 
     def unrotate(self, theta: np.ndarray) -> np.ndarray:
@@ -95,25 +111,40 @@ class Coordinates:
     def function(self, theta: np.ndarray) -> ScoreFunction:
         """The function with these weights of coordinates, for new rows."""
         inner = self.unrotate(theta)
-        dtype = self.values.dtype
+        dtype = self.dtype
         return ScoreFunction(self.mapping, inner.astype(dtype), -(self.mean @ inner).astype(dtype))
 
     @cached_property
     def mean_squares(self) -> np.ndarray:
         """Mean of the square of each coordinate over the training rows."""
+        if self.moments is not None:
+            return self.moments[1]
         if self.rotation is None and sp.issparse(self.values):
             squares = self.values.multiply(self.values).mean(axis=0, dtype=np.float64)
             return np.asarray(squares).ravel() - self.mean**2
         total = np.zeros(self.n_coordinates)
         for block in gen_batches(self.n_rows, BLOCK_ROWS):
+            if is_tensor(self.values):
+                total += to_host((self._chunk(block) ** 2).sum(dim=0).double())
+                continue
             chunk = self.of(block) if sp.issparse(self.values) else self._chunk(block)
             total += np.einsum("ij,ij->j", chunk, chunk)
         return total / self.n_rows
 
-    def _chunk(self, block: slice) -> np.ndarray:
+    def _chunk(self, block: slice) -> Any:
         """The same as ``of``, in the type of the values: a product with all rows is dear in float64."""
-        centred = self.values[block] - self.mean.astype(self.values.dtype)
-        return centred if self.rotation is None else centred @ self.rotation.astype(self.values.dtype)
+        centred = self.values[block] - self._own(self.mean)
+        return centred if self.rotation is None else centred @ self._own(self.rotation)
+
+    def _own(self, array: np.ndarray) -> Any:
+        """An array in the type of the values, where they are."""
+        if is_tensor(self.values):
+            return to_device(array, self.values.device, self.dtype)
+        return array.astype(self.dtype)
+
+    def _picked(self, rows: Any) -> Any:
+        """Values of some training rows, in float64."""
+        return to_host(self.values[rows]).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +184,7 @@ class FilteredSpace:
 
     @property
     def dtype(self) -> np.dtype:
-        return self.coordinates.values.dtype
+        return self.coordinates.dtype
 
     def scaled(self) -> FilteredSpace:
         """The same kernel with a mean of 1 on its diagonal; one that is 0 up to rounding becomes 0."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg as sla
 from sklearn.utils import gen_batches
 
+from weakly._device import is_tensor
 from weakly.spaces._base import NOT_A_KERNEL, KernelSpace, dense
 from weakly.spaces._corrected import CorrectedSpace
 
@@ -22,9 +23,11 @@ class Smoother(Protocol):
 
     It is ``G = K (K + p I)^-1`` with the kernel ``K`` of the space, own values included. ``adapt`` changes
     the values of some rows first, by what ``pull`` makes of the scores they would get, and returns the new
-    values with their scores.
+    values with their scores. ``device`` is where values must be, ``None`` for arrays of NumPy.
     """
 
+    @property
+    def device(self) -> Any: ...
     def __call__(self, values: np.ndarray) -> np.ndarray: ...
     def adapt(self, values: np.ndarray, rows: np.ndarray, pull: Pull) -> tuple[np.ndarray, np.ndarray]: ...
     def block(self, rows: np.ndarray) -> np.ndarray: ...
@@ -49,7 +52,7 @@ def build_smoother(
     Returns
     -------
     Smoother
-        From values to scores.
+        From values to scores; of a space on a device, from tensors to tensors there.
 
     Examples
     --------
@@ -61,13 +64,25 @@ def build_smoother(
     """
     if not 0 < penalty < np.inf:
         raise ValueError(f"penalty is {penalty}: the weight of the norm must be a positive number.")
+    if is_tensor(space.gram if isinstance(space, KernelSpace) else space.features):
+        return _device_smoother(space, penalty, own_variance)
     if isinstance(space, KernelSpace):
         return _KernelSmoother(space, penalty, own_variance)
     return _CorrectedSmoother(space, penalty)
 
 
+def _device_smoother(space: Any, penalty: float, own_variance: float) -> Any:
+    from weakly.spaces._torch_smoother import CorrectedTensorSmoother, KernelTensorSmoother
+
+    if isinstance(space, KernelSpace):
+        return KernelTensorSmoother(space.gram, penalty, own_variance)
+    return CorrectedTensorSmoother(space.features, space.variance, penalty)
+
+
 class _KernelSmoother:
     """``G = I - p (K + p I)^-1`` as a matrix in float32: much faster than two triangular solves a step."""
+
+    device = None
 
     def __init__(self, space: KernelSpace, penalty: float, own_variance: float) -> None:
         matrix = np.array(space.gram, dtype=np.float64, order="F")
@@ -105,6 +120,8 @@ class _KernelSmoother:
 
 class _CorrectedSmoother:
     """The same for ``K = Z Z' + s I`` by Woodbury's identity: nothing n x n."""
+
+    device = None
 
     def __init__(self, space: CorrectedSpace, penalty: float) -> None:
         self._features = Z = space.features

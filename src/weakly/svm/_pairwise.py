@@ -26,19 +26,22 @@ class PairwiseClassifier(ScoredClassifier):
             result = solve_weston_watkins(
                 space, costs, tol=self.tol, max_iter=self.max_iter, callback=progress.count
             )
-        if result.status == "max_iter":
+        self._publish_pairs(result, space.function(result.x.astype(space.dtype)))
+        return self._decide(space.scores(result.x))
+
+    def _publish_pairs(self, result, function):
+        if result.status in ("max_iter", "stalled"):
             warnings.warn(
                 f"{type(self).__name__} ended at a relative duality gap of {result.criterion[-1]:.2g}: "
                 f"centre and scale the columns, or raise max_iter (now {self.max_iter}) or tol (now "
                 f"{self.tol:.2g}).",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.result_ = result
         self.n_iter_ = result.n_iter
-        self.temperature_ = prior_temperature(costs.shape[1])
-        self._function = space.function(result.x.astype(space.dtype))
-        return self._decide(space.scores(result.x))
+        self.temperature_ = prior_temperature(result.x.shape[1])
+        self._function = function
 
     def _decisions(self, X):
         return self._decide(self._score(X))

@@ -5,15 +5,21 @@ from numbers import Real
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from weakly._blocks import is_collection
 from weakly._compat import Interval, StrOptions, check_sample_weight
+from weakly._device import follow, to_host
 from weakly._estimator import GraphEstimator, shares_of
 from weakly._labels import encode_labels
 from weakly._progress import Progress
+from weakly.graphs import AnchorGraph
+from weakly.kernels import resolve_kernel
 from weakly.solvers import solve_label_walk
+from weakly.spaces import FeatureSpace
+from weakly.svm._block_walk import BlockWalkMixin, class_ratios, hardened, if_known, scale_rows
 from weakly.svm._pairwise import MACHINE_CONSTRAINTS, PairwiseClassifier
 
 
-class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
+class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
     """Support vector machine taught by probable labels of all rows.
 
     A walk on a graph of neighbours gives every row probabilities ``F_ip`` of the classes, and one of being
@@ -54,17 +60,25 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
         Constant of "poly".
     approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
         ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
+        With ``graph="anchor"`` "auto" takes the functions of the anchors' values, in which the kernel has no
+        part.
     n_components : int, default=1000
-        Features of an approximation.
-    graph : "knn", Graph, {array, sparse matrix} of shape (n_samples, n_samples), default="knn"
-        Neighbours of the rows, or a given graph or affinity.
+        Features of an approximation, and number of anchors.
+    device : str, torch.device or None, default=None
+        Where neighbours are searched and the walk is solved, through PyTorch (extra ``gpu``): "cuda",
+        "cuda:1", "cpu". ``None`` is NumPy, or the device of ``X`` where that is a tensor. The machine is
+        trained by NumPy in any case. Tensors in give tensors out; attributes are NumPy arrays.
+    graph : {"knn", "anchor"}, graph or affinity matrix, default="knn"
+        Neighbours of each row; or anchors that rows share, for rows too many to be compared with each other,
+        see :func:`weakly.graphs.anchor_graph`; or a graph over exactly the rows of ``X``, in their order.
     n_neighbors : int, default=5
-        Neighbours of a row in "knn".
-    graph_weights : {"self-tuning", "binary", "rbf", "cosine"}, default="self-tuning"
-        Weights of the edges of "knn".
+        Neighbours of each row in the "knn" graph, or nearest anchors.
+    graph_weights : {"self-tuning", "binary", "rbf", "cosine", "reconstruction"}, default="self-tuning"
+        Weights of the graph, see :func:`weakly.graphs.neighbor_graph` and
+        :func:`weakly.graphs.anchor_graph`, which alone has the last.
     novelty_threshold : float or None, default=None
         Novelty, from 0 to 1, above which ``predict`` answers ``novel_label``; ``None`` is never. Of a new row
-        it is found by one step of the walk, to its neighbours among the training rows.
+        it is found by one step of the walk, to its neighbours among the training rows, or to its anchors.
     novel_label : label or "auto", default="auto"
         What ``predict`` calls novel rows; "auto" is -1 for integers, "novel" for strings, ``NaN`` for floats.
     tol : float, default=1e-2
@@ -101,7 +115,7 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
         Names of the columns, when ``X`` has them.
     kernel_ : Kernel
         Kernel with its parameters as numbers.
-    graph_ : Graph
+    graph_ : Graph or AnchorGraph
         The graph.
     result_ : SolverResult
         What the solver of the machine reports.
@@ -115,7 +129,10 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
 
     Notes
     -----
-    The method of [plsvm]_ with two changes, which ``balance=None, harden=False`` undoes.
+    The method of [plsvm]_ with two changes, which ``balance=None, harden=False`` undoes. On a graph of
+    anchors the walk is solved in closed form, and with ``approximation="auto"`` the functions are those of
+    the values at the anchors, as in :class:`LaplacianSVC`, whatever the kernel; on a Dask collection
+    ``max_iter`` counts cutting planes.
 
     References
     ----------
@@ -160,6 +177,7 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
         coef0=1.0,
         approximation="auto",
         n_components=1000,
+        device=None,
         graph="knn",
         n_neighbors=5,
         graph_weights="self-tuning",
@@ -182,6 +200,7 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
         self.coef0 = coef0
         self.approximation = approximation
         self.n_components = n_components
+        self.device = device
         self.graph = graph
         self.n_neighbors = n_neighbors
         self.graph_weights = graph_weights
@@ -198,11 +217,14 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their Gram matrix with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Labels, with the marker of ``unlabeled`` where unknown.
-        sample_weight : array-like of shape (n_samples,), default=None
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
+            Rows, or their Gram matrix with ``kernel="precomputed"``. A Dask collection needs
+            ``graph="anchor"``; ``transduction_``, ``label_distributions_`` and ``novelty_`` are then lazy
+            arrays with its chunks, ``kernel_`` is ``None``, and the workers keep a few numbers for each row
+            while the machine is trained.
+        y : array-like or Dask collection of shape (n_samples,)
+            Labels, with the marker of ``unlabeled`` where unknown; a collection has the chunks of ``X``.
+        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
             Factor of the cost of each row, labelled or not. 0 makes a row unlabelled, and leaves it to the
             graph alone.
 
@@ -211,8 +233,11 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
         self
             The fitted estimator.
         """
+        if is_collection(X):
+            return self._fit_blocks(X, y, sample_weight)
+        y = to_host(y)
         X = self._check_rows(X, y)
-        weights = check_sample_weight(sample_weight, X)
+        weights = check_sample_weight(to_host(sample_weight), X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
         self.class_prior_ = shares_of(self.balance, labels)
         self.classes_ = labels.classes
@@ -225,27 +250,41 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
             F = self._probabilities(labels)
         with progress.stage("space"):
             space = self._space(X)
-        self._near = self._index(X)
+        self._near = self._index(X, labels)
         costs = self.penalty * weights[:, None] * self._teach(F)
         decisions = self._solve_pairs(space, costs, progress)
         self.transduction_ = self._named(decisions, self.novelty_)
         return self
+
+    def _space(self, X):
+        """Functions of the anchors' values, where rows are joined by anchors; else those of the kernel."""
+        if self._is_anchored() and self.approximation == "auto":
+            settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+            self.kernel_ = resolve_kernel(self.kernel, X, **settings)
+            return FeatureSpace(self.graph_.weights, self.graph_.feature_map)
+        return super()._space(X)
+
+    def _is_anchored(self):
+        return isinstance(self.graph_, AnchorGraph) and self.kernel != "precomputed"
 
     def predict(self, X):
         """Predict the class of rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
             Rows, or their kernel with the training rows.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray or dask array of shape (n_samples,)
             Labels, and ``novel_label`` for rows whose novelty is above the threshold, if there is one.
         """
+        if is_collection(X):
+            return super().predict(X)
         decisions = self._decisions(X)
-        return self._named(decisions, None if self._near is None else self._near(self._check_new(X)))
+        novelty = None if self._near is None else self._near(self._check_new(X))
+        return follow(self._named(decisions, novelty), X)
 
     def _probabilities(self, labels):
         """The walk, and what is published of it."""
@@ -255,21 +294,20 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
             labels.n_classes,
             alpha_labeled=self.alpha_labeled,
             alpha_unlabeled=self.alpha_unlabeled,
+            device=self._device,
         )
         F, self.novelty_ = walk.x[:, :-1], walk.x[:, -1]
         if self.class_prior_ is not None:
             F = scale_columns(F, self.class_prior_)
-        known = F.sum(axis=1, keepdims=True)
-        alone = np.broadcast_to(labels.frequencies, F.shape)
-        self.label_distributions_ = np.divide(F, known, out=alone.copy(), where=known > 0)
+        self.label_distributions_ = if_known(F, labels.frequencies)
         return F
 
     def _teach(self, F):
         """What each row counts for each class."""
-        harden = F.shape[1] > 2 if self.harden == "auto" else self.harden
-        if not harden:
-            return F
-        return np.where(np.arange(F.shape[1]) == F.argmax(axis=1)[:, None], F.sum(axis=1, keepdims=True), 0)
+        return hardened(F) if self._hardens(F.shape[1]) else F
+
+    def _hardens(self, n_classes):
+        return n_classes > 2 if self.harden == "auto" else bool(self.harden)
 
     def _name_novelty(self):
         """The label of novel rows."""
@@ -289,10 +327,12 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
             labels, names = labels.astype(object), names.astype(object)
         return np.where(novelty > self.novelty_threshold, names, labels)
 
-    def _index(self, X):
+    def _index(self, X, labels):
         """Novelty of new rows, where it is asked for: one step of the walk, to the nearest training rows."""
         if self.novelty_threshold is None:
             return None
+        if self._is_anchored():
+            return self._walk_anchors(self.graph_.weights[labels.labeled], labels)
         is_kernel = self.kernel == "precomputed"
         rows = np.diagonal(X).copy() if is_kernel else X
         return NoveltyNearby(rows, self.novelty_, self.alpha_unlabeled, self.n_neighbors, is_kernel)
@@ -300,10 +340,7 @@ class ProbabilisticLabelSVC(PairwiseClassifier, GraphEstimator):
 
 def scale_columns(F, shares):
     """Give the classes their shares of the mass of all rows, and each row the mass it had."""
-    masses = F.sum(axis=0)
-    scaled = F * np.divide(shares, masses, out=np.zeros_like(masses), where=masses > 0)
-    before, after = F.sum(axis=1, keepdims=True), scaled.sum(axis=1, keepdims=True)
-    return scaled * np.divide(before, after, out=np.zeros_like(after), where=after > 0)
+    return scale_rows(F, class_ratios(shares, F.sum(axis=0)))
 
 
 class NoveltyNearby:

@@ -78,8 +78,8 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
 
     def _label_sets(self, labels):
         """Signs of each problem with the share of positive ones; rounding may go either way."""
-        n_rows, n_columns = len(labels.codes), labels.targets().shape[1]
-        least, most = whole_counts(self.class_prior_, n_rows - len(labels.labeled))
+        n_rows, n_columns = labels.n_rows, labels.targets().shape[1]
+        least, most = whole_counts(self.class_prior_, labels.n_unlabeled)
         for column, signs in enumerate(labels.targets().T, start=labels.n_classes - n_columns):
             label_set = SignSet(labels.labeled, signs, n_rows, int(least[column]), int(most[column]))
             yield label_set, float(self.class_prior_[column])
@@ -146,5 +146,5 @@ def joined(columns):
         n_iter=max(column.n_iter for column in columns),
         status=next(status for status in ("stopped", "max_iter", "converged") if status in statuses),
         intercept=np.array([column.intercept for column in columns]),
-        labels=np.vstack([column.labels for column in columns]),
+        labels=None if columns[0].labels is None else np.vstack([column.labels for column in columns]),
     )

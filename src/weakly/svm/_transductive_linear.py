@@ -3,10 +3,14 @@
 import numpy as np
 import scipy.sparse as sp
 
+from weakly._blocks import is_collection
+from weakly._calibration import prior_temperature
 from weakly._compat import StrOptions
-from weakly.solvers import solve_transduction
+from weakly._progress import Progress
+from weakly.solvers import BlockTransduction, solve_block_transduction, solve_transduction
 from weakly.spaces import FeatureSpace
-from weakly.svm._transduction import TransductiveClassifier
+from weakly.svm._block_linear import LabeledBlocks
+from weakly.svm._transduction import TransductiveClassifier, joined, whole_counts
 
 _MOST_DENSE_COLUMNS = 2000  # up to which dense rows are solved by factorisations
 
@@ -19,7 +23,8 @@ class TransductiveLinearSVC(TransductiveClassifier):
         ||w||^2 / 2  +  C sum_labelled V(y_i (x_i w + b))  +  C_unlabeled sum_unlabelled V(y_i (x_i w + b))
 
     with the squared hinge ``V(t) = max(1 - t, 0)^2 / 2``. Nothing is stored but the rows and a few vectors,
-    and all work is passes over their entries. More than two classes are learned one against the rest.
+    and all work is passes over their entries. More than two classes are learned one against the rest. Rows
+    may be a Dask collection: the passes are then tasks that any scheduler runs.
 
     Parameters
     ----------
@@ -56,10 +61,10 @@ class TransductiveLinearSVC(TransductiveClassifier):
         Offsets of the decisions.
     class_prior_ : ndarray of shape (n_classes,)
         Shares that unlabelled rows were given.
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted labels of all training rows.
-    label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Class probabilities of all training rows.
+    transduction_ : ndarray or dask array of shape (n_samples,)
+        Predicted labels of all training rows; lazy after a fit on a Dask collection.
+    label_distributions_ : ndarray or dask array of shape (n_samples, n_classes)
+        Class probabilities of all training rows; lazy as well.
     temperature_ : float
         Factor between decisions and the logits of the probabilities.
     n_features_in_ : int
@@ -137,13 +142,82 @@ class TransductiveLinearSVC(TransductiveClassifier):
     def _unlabeled_cost(self, labels):
         n_labeled = len(labels.labeled)
         if isinstance(self.C_unlabeled, str):
-            return self.C * min(1.0, n_labeled / max(len(labels.codes) - n_labeled, 1) / 2)
+            return self.C * min(1.0, n_labeled / max(labels.n_unlabeled, 1) / 2)
         return float(self.C_unlabeled)
 
     def _space(self, X):
         if sp.issparse(X) or X.shape[1] > _MOST_DENSE_COLUMNS:
             return FeatureSpace(sp.csr_array(X))
         return FeatureSpace(X.astype(np.float64))
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit on labelled and unlabelled rows together.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
+            Rows. Those of a Dask collection are read a few times in every step: call ``X.persist()`` first
+            if the cluster holds them.
+        y : array-like or Dask collection of shape (n_samples,)
+            Labels, with the marker of ``unlabeled`` where unknown; a collection has the chunks of ``X``.
+        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
+            Factor of the cost of each labelled row; 0 makes a row unlabelled.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        if not is_collection(X):
+            return super().fit(X, y, sample_weight)
+        self._require_labels(y)
+        rows = self._labeled_blocks(X, y, sample_weight)
+        self.class_prior_ = self._expected_shares(rows.labels)
+        self.C_unlabeled_ = self._unlabeled_cost(rows.labels)
+        self.classes_ = rows.labels.classes
+        progress = Progress(type(self).__name__, self.verbose)
+        columns = []
+        with progress.stage(self.optimizer):
+            for problem in self._block_problems(rows):
+                settings = {"tol": self.tol, "callback": progress.count}
+                columns.append(solve_block_transduction(problem, self.optimizer, **settings))
+                progress.is_stopped |= columns[-1].status == "stopped"  # one interrupt ends all classes
+        self._publish_blocks(rows, columns)
+        return self
+
+    def _labeled_blocks(self, X, y, sample_weight):
+        from weakly.distributed import checked_rows, labels_of
+
+        blocks = checked_rows(self, X)
+        labels, weights = labels_of(y, blocks, self.unlabeled, sample_weight)
+        is_sparse = sp.issparse(self._space(blocks.take(np.zeros(1, dtype=np.intp))).features)
+        return LabeledBlocks(blocks, labels, self.C * weights, is_sparse)
+
+    def _block_problems(self, rows):
+        mean = rows.free_mean()
+        for signs, share in self._label_sets(rows.labels):
+            yield BlockTransduction(
+                rows.problem(mean, signs.signs),
+                self.C_unlabeled_,
+                share,
+                signs.least,
+                signs.most,
+                rows.labels.n_unlabeled,
+                float(rows.costs.sum()),
+            )
+
+    def _publish_blocks(self, rows, columns):
+        self.result_ = joined(columns)
+        self._warn_unfinished()
+        self.n_iter_ = self.result_.n_iter
+        self.temperature_ = prior_temperature(len(self.classes_))
+        coef, offset = self.result_.x, self.result_.intercept
+        bounds = whole_counts(self.class_prior_, rows.labels.n_unlabeled)
+        prices, border = rows.balance(coef, offset, *bounds)
+        self._offset = offset + prices
+        self.label_distributions_ = rows.distributions(coef, self._offset, self.temperature_)
+        self.transduction_ = rows.publish(coef, self._offset, border, self.classes_)
+        self._function = self._space(rows.blocks.take(np.zeros(1, dtype=np.intp))).function(coef)
 
     def _solve(self, problem, callback):
         return solve_transduction(problem, self.optimizer, tol=self.tol, callback=callback)

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from weakly._blocks import is_collection
 from weakly._calibration import prior_temperature, probabilities
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly._estimator import ScoredClassifier, class_codes, shares_of, unlabeled_cost
@@ -12,6 +13,7 @@ from weakly._labels import encode_labels
 from weakly._mixture import LabelMixture, alone, nearest_labeling
 from weakly._progress import Progress
 from weakly.solvers import SignSet, supervised_scores
+from weakly.svm._block_well import fit_blocks
 
 
 class WellSVC(ScoredClassifier, LabelMixture):
@@ -23,7 +25,8 @@ class WellSVC(ScoredClassifier, LabelMixture):
         ||f||^2 / 2  +  C sum_labelled loss(y_i f_i)  +  C_unlabeled sum_unlabelled loss(y_i f_i)
 
     Mixtures make the problem convex. Labelings join one at a time, each one that the present solution shows
-    to be better than those before it. More than two classes are learned one against the rest.
+    to be better than those before it. More than two classes are learned one against the rest. With
+    ``kernel="linear"`` rows may be a Dask collection: all work is then sums that any scheduler runs.
 
     Parameters
     ----------
@@ -89,10 +92,10 @@ class WellSVC(ScoredClassifier, LabelMixture):
         Labels, sorted.
     class_prior_ : ndarray of shape (n_classes,) or None
         Shares that unlabelled rows were given.
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted labels of all training rows.
-    label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Class probabilities of all training rows.
+    transduction_ : ndarray or dask array of shape (n_samples,)
+        Predicted labels of all training rows; lazy after a fit on a Dask collection.
+    label_distributions_ : ndarray or dask array of shape (n_samples, n_classes)
+        Class probabilities of all training rows; lazy as well.
     predicted_shares_ : ndarray of shape (n_classes,)
         Shares of the classes in ``transduction_``. Labelings have the shares asked for, the mixture need not:
         where the two differ much, the data do not fit the shares.
@@ -108,7 +111,8 @@ class WellSVC(ScoredClassifier, LabelMixture):
         Kernel with its parameters as numbers.
     results_ : list of SolverResult
         What the solver reports, for the second of two classes, or for every class: the objective after each
-        labeling, the labelings with their weights, and why it stopped.
+        labeling, the labelings with their weights, and why it stopped. Labelings of a Dask collection are
+        lazy, and ``x`` is then the function, with that of the constant last.
     n_iter_ : int
         Labelings tried, the most of any class.
 
@@ -194,11 +198,13 @@ class WellSVC(ScoredClassifier, LabelMixture):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their Gram matrix with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Labels, with the marker of ``unlabeled`` where unknown.
-        sample_weight : array-like of shape (n_samples,), default=None
+        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
+            Rows, or their Gram matrix with ``kernel="precomputed"``. A Dask collection needs
+            ``kernel="linear"``, ``loss="squared_hinge"`` and ``oracle="ascent"``. Its rows are read many
+            times: call ``X.persist()`` first if the cluster holds them.
+        y : array-like or Dask collection of shape (n_samples,)
+            Labels, with the marker of ``unlabeled`` where unknown; a collection has the chunks of ``X``.
+        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
             Factor of the cost of each labelled row; 0 makes a row unlabelled.
 
         Returns
@@ -206,6 +212,9 @@ class WellSVC(ScoredClassifier, LabelMixture):
         self
             The fitted estimator.
         """
+        if is_collection(X):
+            self._require_labels(y)
+            return fit_blocks(self, X, y, sample_weight)
         X = self._check_rows(X, y)
         weights = check_sample_weight(sample_weight, X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
@@ -229,7 +238,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
 
     def _counts(self, labels):
         """Fewest and most positive rows among the unlabelled, of each problem."""
-        n_unlabeled = len(labels.codes) - len(labels.labeled)
+        n_unlabeled = labels.n_unlabeled
         n_columns = 1 if labels.n_classes == 2 else labels.n_classes
         if self.class_prior_ is None:
             return [(0, n_unlabeled)] * n_columns
