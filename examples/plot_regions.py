@@ -75,7 +75,7 @@ def draw(data, is_train, found):
 
 
 if __name__ == "__main__":
-    data, bags, is_train = make_draw()
+    data, bags, is_train = make_draw(n_train=6, n_test=6)
     found = locate(data, bags, is_train)
     for method in METHODS:
         mean = np.mean([rate for (name, _), (rate, _) in found.items() if name == method])

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PAGE, PICTURE = ROOT / "benchmarks/results/scale.jsonl", ROOT / "docs/scale.md", "scale.png"
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 WARM_UP_ROWS = 1_000
-LIMIT_S = 300.0
+LIMIT_S = 150.0
 GROWTH = 12.0  # of the time from one size to the next, by which the next is judged too long
 ANCHORS = {"graph": "anchor", "n_neighbors": 3, "random_state": 0}
 

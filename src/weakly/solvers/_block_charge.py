@@ -28,7 +28,8 @@ class BlockOthers:
     >>> from weakly._blocks import ArrayBlocks
     >>> from weakly.solvers import BlockOthers
     >>> from weakly.spaces import anchor_space, block_anchor_graph
-    >>> graph = block_anchor_graph(ArrayBlocks(np.arange(3.0)[:, None]), n_anchors=3, n_neighbors=1)
+    >>> rows = np.arange(3.0)[:, None]
+    >>> graph = block_anchor_graph(ArrayBlocks(rows), anchors=rows, n_neighbors=1)
     >>> space = anchor_space(graph, np.array([1]), ambient=1.0, graph=1.0)
     >>> values = np.array([[1.0, 2.0], [3.0, 3.0], [4.0, -1.0]])
     >>> BlockOthers(space.base).n_shared(space.scores(values), 0.5)
