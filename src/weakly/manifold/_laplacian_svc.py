@@ -72,7 +72,8 @@ class LaplacianSVC(LaplacianClassifierBase):
     max_iter : int, default=1000
         Most iterations of "newton" and "cg", or with ``simplex``; LIBSVM may take a thousand times as many.
     early_stopping : bool, default=True
-        "cg" ends once the decisions have settled for 10 iterations, but for one row in 10,000.
+        "cg" ends once the decisions have settled for 10 iterations, but for one row in 10,000; functions of
+        anchors are solved for to the end.
     unlabeled : "auto", None or a label, default="auto"
         Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
         floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
