@@ -1,5 +1,7 @@
 """Anchor graphs against dense matrices, and what estimators make of them."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,6 +13,7 @@ from weakly import (
     LaplacianRLSClassifier,
     LaplacianRLSRegressor,
     LaplacianSVC,
+    ProbabilisticLabelSVC,
     TotalVariationRLSClassifier,
 )
 from weakly._anchor_map import ANCHOR_WEIGHTS, learn_anchors, main_anchors
@@ -359,3 +362,21 @@ def test_kernels_on_a_device_with_the_anchor_graph(simplex):
         for device in (None, "cpu")
     ]  # fmt: skip
     np.testing.assert_allclose(*found, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LaplacianRLSClassifier, LaplacianSVC, ExclusiveLaplacianSVC, ProbabilisticLabelSVC]
+)
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_one_text_label_of_each_class_and_a_row_far_from_all(estimator, is_sparse):
+    truth = np.repeat(["east", "north", "west"], 40)
+    centres = np.repeat([[9.0, 0.0], [0.0, 9.0], [-9.0, 0.0]], 40, axis=0)
+    X = np.vstack([centres + rows(120, 2), [[0.0, 1000.0]]]).astype(np.float32)
+    y = np.full(121, None, dtype=object)
+    y[[0, 40, 80]] = truth[[0, 40, 80]]
+    model = estimator(graph="anchor", n_components=30, n_neighbors=3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "1 rows lie in parts of the graph")
+        model.fit(sp.csr_array(X) if is_sparse else X, y)
+    np.testing.assert_array_equal(model.transduction_[:120], truth)
+    assert np.isfinite(model.predict_proba(X)).all()

@@ -221,7 +221,7 @@ def test_labels_on_all_rows():
 
 def test_fit_on_a_cluster(client, monkeypatch):
     for module in ("_transduction_search", "_block_transduction"):  # every round trip takes its time
-        monkeypatch.setattr(f"weakly.solvers.{module}._COST_FACTORS", np.ones(1))
+        monkeypatch.setattr(f"weakly.solvers.{module}.COST_FACTORS", np.ones(1))
     X, y = classes(400, 4, 2)
     rows = da.from_array(X, chunks=(150, 4)).persist()
     settings = {"tol": 1e-8, "optimizer": "multi_switch"}

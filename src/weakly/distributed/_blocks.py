@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
+import scipy.sparse as sp
 
 from weakly._blocks import add, scattered
 
@@ -58,7 +59,7 @@ class DaskBlocks:
         level = self._calls(function, aligned)
         while len(level) > 1:
             level = [
-                dask.delayed(_total)(level[start : start + _FAN_IN])
+                dask.delayed(reduce)(add, level[start : start + _FAN_IN])
                 for start in range(0, len(level), _FAN_IN)
             ]
         return level[0].compute()
@@ -131,18 +132,9 @@ def _call(function: Callable[..., Any], *block: Any) -> Any:
     return function(*block)
 
 
-def _total(values: list) -> Any:
-    total = values[0]
-    for value in values[1:]:
-        total = add(total, value)
-    return total
-
-
 def _pick(block: Any, rows: np.ndarray, function: Callable[..., Any] | None) -> Any:
     return block[rows] if function is None else function(block[rows])
 
 
 def _stack(pieces: tuple) -> Any:
-    import scipy.sparse as sp
-
     return sp.vstack(pieces, format="csr") if sp.issparse(pieces[0]) else np.concatenate(pieces)

@@ -17,8 +17,14 @@ from weakly.graphs import WEIGHTS, Graph
 from weakly.manifold._base import LaplacianClassifierBase
 from weakly.regularizers import cheeger_ratio
 from weakly.solvers import diffuse_codes, project_simplex, resplit_pairs, solve_poisson
-from weakly.spaces import CorrectedSpace, KernelSpace, Smoother, Space, build_smoother
-from weakly.spaces._torch import TorchCorrectedSpace
+from weakly.spaces import (
+    CorrectedSpace,
+    KernelSpace,
+    Smoother,
+    Space,
+    TorchCorrectedSpace,
+    build_smoother,
+)
 
 _OWN_VARIANCE = 0.5  # of each row's own value, relative to its kernel, where features must follow a graph
 _LOW_RANK = 0.25  # mean leverage below which an exact kernel cannot follow a graph either

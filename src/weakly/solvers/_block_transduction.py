@@ -21,12 +21,12 @@ from weakly.solvers._result import SolverResult
 from weakly.solvers._row_losses import squared_hinge
 from weakly.solvers._transduction import Callback
 from weakly.solvers._transduction_search import (
-    _COST_FACTORS,
-    _LEAST_ENTROPY,
-    _LOOSE,
-    _MOST_DESCENT_STEPS,
-    _MOST_SWITCHES,
-    _TEMPERATURES,
+    COST_FACTORS,
+    LEAST_ENTROPY,
+    LOOSE,
+    MOST_DESCENT_STEPS,
+    MOST_SWITCHES,
+    TEMPERATURES,
 )
 
 _MOST_ROUNDS = 100  # of the end game; it is over after a few
@@ -179,11 +179,11 @@ def _settle(problem: BlockTransduction, machine: BlockFit, tol: float) -> tuple[
 
 def _multi_switch(problem: BlockTransduction) -> Iterator[BlockFit]:
     """Raise ``C*``, and at each cost swap all pairs of labels that gain by it."""
-    machine = problem.supervised(_LOOSE)
+    machine = problem.supervised(LOOSE)
     labels = problem.best_labels(machine.values, machine.offset)
-    for factor in _COST_FACTORS:
-        for _ in range(_MOST_SWITCHES):
-            machine = fit_blocks(problem.rows, labels, factor * problem.cost, start=machine, tol=_LOOSE)
+    for factor in COST_FACTORS:
+        for _ in range(MOST_SWITCHES):
+            machine = fit_blocks(problem.rows, labels, factor * problem.cost, start=machine, tol=LOOSE)
             yield machine
             better = problem.best_labels(machine.values, machine.offset)
             if not problem.differ(better, labels):
@@ -194,9 +194,9 @@ def _multi_switch(problem: BlockTransduction) -> Iterator[BlockFit]:
 def _annealing(problem: BlockTransduction) -> Iterator[BlockFit]:
     """By descent on the weights alone, of which the probabilities are a function."""
     descent = _Descent(problem)
-    for temperature in _TEMPERATURES:
+    for temperature in TEMPERATURES:
         yield descent.to(temperature * problem.cost)
-        if descent.entropy / problem.n_unlabeled <= _LEAST_ENTROPY:
+        if descent.entropy / problem.n_unlabeled <= LEAST_ENTROPY:
             break
 
 
@@ -226,10 +226,10 @@ class _Descent:
             return value / self.unit, gradient / self.unit
 
         def stop(point: np.ndarray) -> None:
-            if criterion <= _LOOSE:
+            if criterion <= LOOSE:
                 raise StopIteration
 
-        options = {"maxiter": _MOST_DESCENT_STEPS, "gtol": 0.0, "ftol": 1e-12, "maxcor": 20}
+        options = {"maxiter": MOST_DESCENT_STEPS, "gtol": 0.0, "ftol": 1e-12, "maxcor": 20}
         end = minimize(objective, self.point, jac=True, method="L-BFGS-B", options=options, callback=stop)
         self.point = end.x
         values = self.problem.rows.values(self.point[:-1])

@@ -30,15 +30,15 @@ from weakly.solvers._row_losses import Annealed, Blurred, Bump, RowLoss, TwoSide
 from weakly.solvers._row_newton import fit_rows
 from weakly.solvers._transduction import Callback, Found, Search, Transduction, finish
 
-_COST_FACTORS = 2.0 ** np.arange(-10, 1)  # by which C* is raised
+COST_FACTORS = 2.0 ** np.arange(-10, 1)  # by which C* is raised
 _WIDTHS = np.geomspace(5.0, 0.05, 10)  # of the blur, in units of the margin
-_TEMPERATURES = 10.0 / 1.5 ** np.arange(30)  # in units of C*
-_LEAST_ENTROPY = 1e-3  # of a row on average, at which labels are as good as certain
-_LOOSE = 1e-2  # relative gradient norm on the way
+TEMPERATURES = 10.0 / 1.5 ** np.arange(30)  # in units of C*
+LEAST_ENTROPY = 1e-3  # of a row on average, at which labels are as good as certain
+LOOSE = 1e-2  # relative gradient norm on the way
 _SETTLED = 0.1  # change of scores, in margins, at which tangents are as good as the same
-_MOST_SWITCHES = 1000  # rounds at one cost
+MOST_SWITCHES = 1000  # rounds at one cost
 _MOST_TANGENTS = 100  # at one cost
-_MOST_DESCENT_STEPS = 500
+MOST_DESCENT_STEPS = 500
 
 
 def solve_transduction(
@@ -85,11 +85,11 @@ def solve_transduction(
 
 def _switching(problem: Transduction, n_pairs: int | None = None) -> Search:
     """Raise ``C*``, and at each cost swap labels while that lowers ``J``."""
-    machine = problem.supervised(_LOOSE)
+    machine = problem.supervised(LOOSE)
     labels = problem.best_labels(machine.scores)
-    for factor in _COST_FACTORS:
-        for _ in range(_MOST_SWITCHES):
-            machine = problem.machine_of(labels, machine, _LOOSE, factor)
+    for factor in COST_FACTORS:
+        for _ in range(MOST_SWITCHES):
+            machine = problem.machine_of(labels, machine, LOOSE, factor)
             yield Found(machine.scores, machine)
             better = _swap(labels, problem.best_labels(machine.scores), machine.scores, n_pairs)
             if np.array_equal(better, labels):
@@ -112,14 +112,14 @@ def _swap(labels: np.ndarray, best: np.ndarray, scores: np.ndarray, n_pairs: int
 def _cccp(problem: Transduction) -> Search:
     """``min(V(t), V(-t)) = V(t) + V(-t) - (1 + |t|)^2 / 2``, with tangents for the concave part."""
     space, offset, known = problem.ground.centered, problem.mean_score, problem.labeled_loss
-    machine = fit_rows(space, known, offset=offset, tol=_LOOSE)
-    for factor in _COST_FACTORS:
+    machine = fit_rows(space, known, offset=offset, tol=LOOSE)
+    for factor in COST_FACTORS:
         costs = factor * problem.unlabeled_costs
         for _ in range(_MOST_TANGENTS):
             tilt = -costs * np.sign(machine.scores) * (1 + np.abs(machine.scores))
             loss = TwoSided(known.positive + costs, known.negative + costs, tilt)
             previous = machine
-            machine = fit_rows(space, loss, start=machine, offset=offset, tol=_LOOSE, max_iter=1)
+            machine = fit_rows(space, loss, start=machine, offset=offset, tol=LOOSE, max_iter=1)
             if np.abs(machine.scores - previous.scores).max() <= _SETTLED:
                 break
         yield Found(machine.scores)
@@ -127,16 +127,16 @@ def _cccp(problem: Transduction) -> Search:
 
 def _newton(problem: Transduction) -> Search:
     machine = None
-    for factor in _COST_FACTORS:
+    for factor in COST_FACTORS:
         loss = Bump(problem.labeled_loss, factor * problem.unlabeled_costs)
         offset = problem.mean_score
-        machine = fit_rows(problem.ground.centered, loss, start=machine, offset=offset, tol=_LOOSE)
+        machine = fit_rows(problem.ground.centered, loss, start=machine, offset=offset, tol=LOOSE)
         yield Found(machine.scores)
 
 
 def _gradient(problem: Transduction) -> Search:
     descent = _Descent(problem, offset=problem.mean_score)
-    for factor in _COST_FACTORS:
+    for factor in COST_FACTORS:
         yield descent.to(Bump(problem.labeled_loss, factor * problem.unlabeled_costs))
 
 
@@ -145,7 +145,7 @@ def _continuation(problem: Transduction) -> Search:
     descent = _Descent(problem, offset=problem.mean_score)
     space = problem.ground.coordinates
     norms = space.norms() if isinstance(space, CenteredRows) else np.linalg.norm(space.features, axis=1)
-    norms = np.maximum(norms / (norms.mean() or 1.0), _LOOSE)
+    norms = np.maximum(norms / (norms.mean() or 1.0), LOOSE)
     for width in _WIDTHS:
         yield descent.to(Blurred(problem.labeled_loss, problem.unlabeled_costs, width * norms))
 
@@ -155,12 +155,12 @@ def _annealing(problem: Transduction) -> Search:
     descent = _Descent(problem, offset=None)
     rows = problem.ground.unlabeled
     cost = float(problem.costs[rows].mean())
-    for temperature in _TEMPERATURES:
+    for temperature in TEMPERATURES:
         loss = Annealed(problem.labeled_loss, rows, cost, problem.share, temperature * cost)
         found = descent.to(loss)
         yield found
         p = loss.probabilities(found.scores)
-        if (entr(p) + entr(1 - p)).mean() <= _LEAST_ENTROPY:
+        if (entr(p) + entr(1 - p)).mean() <= LEAST_ENTROPY:
             break  # rows that tie where the balance divides them would never be certain
 
 
@@ -192,11 +192,11 @@ class _Descent:
             return (float(theta @ theta) / 2 + loss.value(scores)) / self.unit, gradient / self.unit
 
         def stop(point: np.ndarray) -> None:
-            if criterion <= _LOOSE:
+            if criterion <= LOOSE:
                 raise StopIteration
 
         # Its own tests are in units of the objective at the start, which may be far above that at the end.
-        options = {"maxiter": _MOST_DESCENT_STEPS, "gtol": 0.0, "ftol": 1e-12, "maxcor": 20}
+        options = {"maxiter": MOST_DESCENT_STEPS, "gtol": 0.0, "ftol": 1e-12, "maxcor": 20}
         end = minimize(objective, self.point, jac=True, method="L-BFGS-B", options=options, callback=stop)
         self.point = end.x
         return Found(self.scores(self.point))

@@ -74,24 +74,24 @@ def _free_sum(rows: Any, known: np.ndarray) -> np.ndarray:
     return (known == 0).astype(np.float64) @ rows
 
 
-def _scores(rows: Any, coef: np.ndarray, offset: np.ndarray) -> np.ndarray:
+def linear_scores(rows: Any, coef: np.ndarray, offset: np.ndarray) -> np.ndarray:
     return rows.astype(np.float64, copy=False) @ coef + offset
 
 
 def _columns(rows: Any, coef: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """Scores with a column per class, also for two."""
-    scores = _scores(rows, coef, offset)
+    scores = linear_scores(rows, coef, offset)
     return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
 
 
 def _labels(
     rows: Any, border: np.ndarray, coef: np.ndarray, offset: np.ndarray, classes: np.ndarray, dtype: Any
 ) -> np.ndarray:
-    codes = class_codes(_scores(rows, coef, offset).astype(dtype))
+    codes = class_codes(linear_scores(rows, coef, offset).astype(dtype))
     return classes[np.where(border < 0, codes, border)]
 
 
 def _distributions(
     rows: Any, coef: np.ndarray, offset: np.ndarray, temperature: float, dtype: Any
 ) -> np.ndarray:
-    return probabilities(_scores(rows, coef, offset).astype(dtype), temperature)
+    return probabilities(linear_scores(rows, coef, offset).astype(dtype), temperature)

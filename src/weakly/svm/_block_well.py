@@ -12,7 +12,7 @@ from weakly.kernels import resolve_kernel
 from weakly.solvers import MixtureProblem, fit_mixture, solve_block_cutting_plane
 from weakly.solvers._block_cutting_plane import as_column, best_labels
 from weakly.spaces import FeatureSpace
-from weakly.svm._block_linear import LabeledBlocks, _scores
+from weakly.svm._block_linear import LabeledBlocks, linear_scores
 
 _SUPERVISED_TOL = 1e-8
 
@@ -122,4 +122,4 @@ def _squares(rows, mean):
 
 
 def _count(rows, coef, offset, dtype, n_classes):
-    return np.bincount(class_codes(_scores(rows, coef, offset).astype(dtype)), minlength=n_classes)
+    return np.bincount(class_codes(linear_scores(rows, coef, offset).astype(dtype)), minlength=n_classes)
