@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONHASHSEED = 0
 
-.PHONY: demo test lint papers speed clean
+.PHONY: demo test lint attack papers speed clean
 
 demo: $(VENV)/.installed
 	$(BIN)/weakly demo
@@ -17,6 +17,9 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
 	$(BIN)/mypy
+
+attack: $(VENV)/.installed-dev
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q tests/attack -m attack
 
 papers: $(VENV)/.installed-dev
 	$(BIN)/weakly papers run all --quick --results build/papers

@@ -52,7 +52,7 @@ def draw(tables, learned):
         )
         ax.set(xticks=[], yticks=[], title=f"{name}\nresult {right[0]:.0f} %, labels alone {right[1]:.0f} %")
         table = model.candidates_
-        bars.barh(FAMILIES, [table.weight[table.family == family].sum() for family in FAMILIES])
+        bars.barh(FAMILIES, [table["weight"][table["family"] == family].sum() for family in FAMILIES])
         bars.invert_yaxis()
         bars.set(xlim=(0, 1), xlabel="weight", title=f"log odds {model.evidence_.log_odds:.1f}")
     return figure

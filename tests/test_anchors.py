@@ -144,6 +144,24 @@ def test_many_columns_are_compared_along_the_principal_directions():
     np.testing.assert_allclose(mapping(hidden @ frame.T).toarray(), direct, atol=1e-9)
 
 
+def test_empty_features_change_no_anchor_graph():
+    rng = np.random.default_rng(0)
+    hidden = sp.csr_array(rng.normal(size=(90, 40)) * (rng.random((90, 40)) < 0.3))
+    columns = np.sort(rng.choice(2**20, 40, replace=False))
+    wide = sp.csr_array((hidden.data, columns[hidden.indices], hidden.indptr), shape=(90, 2**20))
+    mapping = learn_anchors(ArrayBlocks(wide), n_anchors=20, n_neighbors=3, random_state=0)
+    assert mapping.directions.shape == (40, 40)  # a rotation, so that all distances are those of the features
+    direct = AnchorMap(mapping.anchors @ mapping.directions.T, 3)
+    np.testing.assert_allclose(mapping(wide).toarray(), direct(hidden.toarray()).toarray(), atol=1e-9)
+
+
+def test_comparing_all_of_very_many_sparse_features_asks_the_memory_limit(monkeypatch):
+    X = sp.random_array((90, 2**20), density=1e-5, format="csr", rng=0)
+    monkeypatch.setenv("WEAKLY_MEMORY_LIMIT", "100MB")
+    with pytest.raises(MemoryError, match="set n_directions"):
+        anchor_graph(X, n_anchors=20, n_directions=None, random_state=0)
+
+
 def test_directions_see_all_rows_of_a_sorted_file():
     rng = np.random.default_rng(0)
     X = np.zeros((600, 120))
@@ -167,8 +185,13 @@ def test_kernels_are_exact_for_single_precision():
     found = AnchorMap(anchors[:20], 4)(X).toarray()
     wanted = AnchorMap(anchors[:20].astype(np.float64), 4)(X.astype(np.float64)).toarray()
     np.testing.assert_allclose(found, wanted, atol=1e-5)
-    with pytest.raises(ValueError, match="distances overflow: scale the columns"):
-        AnchorMap(anchors[:20], 4)(X * np.float32(1e10))
+    # Where single precision cannot hold the distances, double does.
+    far = X * np.float32(1e10)
+    found = AnchorMap(anchors[:20], 4)(far).toarray()
+    wanted = AnchorMap(anchors[:20].astype(np.float64), 4)(far.astype(np.float64)).toarray()
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    with pytest.raises(ValueError, match="overflow float64: scale the features"):
+        AnchorMap(anchors[:20].astype(np.float64), 4)(X.astype(np.float64) * 1e280)
 
 
 def test_a_row_belongs_to_the_component_of_the_anchor_that_weighs_most():
@@ -298,6 +321,11 @@ def test_mistakes_are_named():
     X, y = rows(30), np.r_[0, 1, np.full(28, -1)]
     with pytest.raises(ValueError, match="n_neighbors is 8: it must be from 1 to the number of anchors, 5"):
         anchor_graph(X, n_anchors=5, n_neighbors=8)
+    for bad in (None, "5", 2.5, True, 0):
+        with pytest.raises(
+            ValueError, match=f"n_neighbors is {bad!r}: it must be a whole number of at least"
+        ):
+            anchor_graph(X, n_anchors=5, n_neighbors=bad)
     with pytest.raises(ValueError, match="n_anchors is 0: it must be a whole number of at least 1"):
         anchor_graph(X, n_anchors=0)
     with pytest.raises(ValueError, match="anchors have 2 columns and rows 3"):

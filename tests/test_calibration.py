@@ -124,3 +124,18 @@ def test_confidence_is_matched_where_it_can_be(n_columns):
     # surer than any, or less sure than a guess
     assert match_confidence(decisions, 1.0) == pytest.approx(1000)
     assert match_confidence(decisions, 0.0) == pytest.approx(1 / 1000)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200, 8e307])
+def test_moments_of_scores_of_any_size(size):
+    """Neither overflow nor underflow of squares: the decisions do not depend on the unit of the scores."""
+    scores = np.array([[0.1], [0.2], [0.3], [0.4]])
+    found = match_moments(size * scores, np.array([0.5, 0.5]))(size * scores)
+    np.testing.assert_allclose(found, (scores - 0.25) / scores.std(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_too_small_to_be_scaled_are_taken_for_a_constant(dtype):
+    least = np.finfo(dtype).smallest_subnormal
+    moments = match_moments(np.array([[0], [least]], dtype=dtype), np.array([0.5, 0.5]))
+    assert (moments.scale.tolist(), moments.offset.tolist()) == ([1.0], [0.0])

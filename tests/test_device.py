@@ -93,6 +93,8 @@ def test_scores_are_those_of_numpy(digits, estimator, space, solver, dtype, tole
     wanted, found = getattr(host, score)(new), getattr(placed, score)(new)
     assert isinstance(found, np.ndarray)
     assert found.dtype == wanted.dtype == dtype
+    if estimator is ExclusiveLaplacianSVC:
+        tolerance *= 10  # its descent ends where rounding, which differs, lets it go no further
     assert relative_difference(wanted, found) < tolerance
     if not is_regressor:
         assert np.abs(host.label_distributions_ - placed.label_distributions_).max() < 10 * tolerance

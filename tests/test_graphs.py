@@ -372,6 +372,10 @@ def test_bad_affinities_are_named(affinity, message):
     [
         ({"n_neighbors": 0}, "n_neighbors is 0.*1 to n_samples - 1 = 39"),
         ({"n_neighbors": 40}, "n_neighbors is 40"),
+        *[({"n_neighbors": n}, f"n_neighbors is {n!r}") for n in (None, "5", 2.5, True, np.nan)],
+        *[({"weights": "rbf", "bandwidth": width}, f"bandwidth is {width!r}") for width in ("1", np.nan)],
+        ({"X": 1e200 * X}, "size 2e.200 at most.*scale the features"),
+        ({"X": 1e-200 * X}, "size 2e-200 at most.*scale the features"),
         ({"weights": "heat"}, "graph weights are 'heat'.*self-tuning"),
         ({"symmetrize": "min"}, "symmetrize is 'min'"),
         ({"search": "fast"}, "search is 'fast'"),
@@ -386,9 +390,15 @@ def test_bad_arguments_of_neighbor_graph_are_named(arguments, message):
         neighbor_graph(arguments.pop("X"), **arguments)
 
 
-@pytest.mark.parametrize("radius", [0.0, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize("width", [1e-300, 1e300])
+def test_any_bandwidth_is_a_weight(width):
+    weights = neighbor_graph(X, weights="rbf", bandwidth=width).affinity.data
+    np.testing.assert_allclose(weights, 1 if width > 1 else np.finfo(np.float32).eps)
+
+
+@pytest.mark.parametrize("radius", [0.0, -1.0, np.nan, np.inf, None, "1"])
 def test_bad_radius_is_named(radius):
-    with pytest.raises(ValueError, match=f"radius is {radius}"):
+    with pytest.raises(ValueError, match=f"radius is {radius!r}"):
         radius_graph(X, radius=radius)
 
 

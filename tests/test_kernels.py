@@ -171,3 +171,19 @@ def test_gamma_does_not_depend_on_the_origin(rule):
     rows = np.random.default_rng(0).normal(size=(50, 3)) * 6
     here, far = (resolve_kernel("rbf", X, gamma=rule).gamma for X in (rows, rows + 1e8))
     assert far == pytest.approx(here, rel=1e-5)
+
+
+@pytest.mark.parametrize("shift", [1e6, 1e8])
+@pytest.mark.parametrize("container", [np.array, sp.csr_matrix], ids=["dense", "filled csr"])
+def test_distances_do_not_care_where_samples_lie(shift, container):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(20, 3)), 3)
+    new = np.round(rng.normal(size=(4, 3)), 3)
+    exact = np.exp(-0.7 * ((new[:, None] - X) ** 2).sum(axis=2))
+    far = Kernel("rbf", gamma=0.7)(container(new + shift), container(X + shift))
+    np.testing.assert_allclose(far, exact, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_infinitely_far_in_units_of_the_width_has_the_kernel_zero():
+    assert Kernel("rbf", gamma=1e300)(np.array([[0.0], [1e10]])).tolist() == [[1.0, 0.0], [0.0, 1.0]]

@@ -9,7 +9,8 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
 
 from weakly import LabelView, encode_labels
-from weakly._labels import find_unlabeled, mask_labels
+from weakly._labels import mask_labels
+from weakly._unlabeled import find_unlabeled
 
 NAN = float("nan")
 
@@ -25,13 +26,13 @@ TABLE = {
     "small integers": (np.array([3, -1, 7, -1], dtype=np.int8), [3, None, 7, None]),
     "list of integers": ([3, -1, 7, -1], [3, None, 7, None]),
     "unsigned": (np.array([0, 255, 1], dtype=np.uint8), [0, 255, 1]),
-    "floats": (np.array([3.0, NAN, 7.0, -1.0]), [3.0, None, 7.0, -1.0]),
+    "floats": (np.array([3.0, NAN, 7.0, -2.0]), [3.0, None, 7.0, -2.0]),
     "float32": (np.array([0.0, NAN, 1.0], dtype=np.float32), [0.0, None, 1.0]),
     "list of floats": ([3.0, NAN, 7], [3.0, None, 7.0]),
     "objects": (np.array(["b", None, "a", NAN, pd.NA], dtype=object), ["b", None, "a", None, None]),
     "list of strings": (["b", None, "a"], ["b", None, "a"]),
     "tuple of strings": (("b", None, "a"), ["b", None, "a"]),
-    "strings without gaps": (np.array(["b", "-1", "a"]), ["b", "-1", "a"]),
+    "strings without gaps": (np.array(["b", "-2", "a"]), ["b", "-2", "a"]),
     "integers with None": ([3, None, 7, None], [3, None, 7, None]),
     "integers with NA": ([3, pd.NA, 7], [3, None, 7]),
     "booleans": (np.array([True, False, True]), [True, False, True]),
@@ -100,7 +101,53 @@ def test_override(y, unlabeled, expected):
 def test_class_minus_one_is_never_guessed():
     with pytest.raises(ValueError, match=r"one class only.*set unlabeled=None"):
         encode_labels([-1, 1, -1, 1])
-    assert decode(encode_labels(["-1", "1", None])) == ["-1", "1", None]
+    with pytest.raises(ValueError, match=r"set unlabeled='-1' if it marks them, unlabeled=None if it is"):
+        encode_labels(["-1", "1", None])
+    assert decode(encode_labels(["-1", "1", None], unlabeled=None)) == ["-1", "1", None]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([3.0, -1.0, 7.0]),
+        np.array([3, -1, 7], dtype=np.float32),
+        [3.0, -1, 7.0],
+        np.array([3, -1, 7], dtype=object),
+        pd.Series([3.0, -1.0, 7.0]),
+        pd.Series([3, -1, 7], dtype="category"),
+    ],
+    ids=["float64", "float32", "list", "objects", "column", "categories"],
+)
+def test_float_minus_one_is_unlabeled_as_in_scikit_learn(y):
+    with pytest.warns(UserWarning, match=r"entries -1: taken as unlabeled.*unlabeled=None if"):
+        assert decode(encode_labels(y)) == [3, None, 7]
+    assert decode(encode_labels(y, unlabeled=-1)) == [3, None, 7]
+    assert decode(encode_labels(y, unlabeled=None)) == [3, -1, 7]
+
+
+@pytest.mark.parametrize("y", [[3.0, -1.0, 7.0, NAN], [3, -1, 7, None], pd.Series([3, -1, 7, None])])
+def test_minus_one_beside_missing_entries_is_refused(y):
+    """As in a CSV column that has -1 in some cells and nothing in others."""
+    with pytest.raises(ValueError, match=r"both missing entries and -1.*set unlabeled=-1"):
+        encode_labels(y)
+    assert decode(encode_labels(y, unlabeled=-1)) == [3, None, 7, None]
+
+
+@pytest.mark.parametrize("text", ["", "-1", "nan", "None", "<NA>"])
+def test_text_that_looks_like_a_marker_is_refused(text):
+    y = np.array(["a", text, "b", text])
+    with pytest.raises(ValueError, match=f"unlabeled={text!r} if it marks them"):
+        encode_labels(y)
+    assert decode(encode_labels(y, unlabeled=text)) == ["a", None, "b", None]
+    assert decode(encode_labels(y, unlabeled=None)) == ["a", text, "b", text]
+
+
+def test_words_are_classes_where_missing_entries_are_kept_as_such():
+    assert decode(encode_labels(["None", "nan", None])) == ["None", "nan", None]
+
+
+def test_minus_one_is_a_number_among_numbers():
+    assert find_unlabeled([-1.0, 0.5, NAN], continuous=True)[1].tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -209,8 +256,10 @@ LABELS = {
     "integers": st.integers(0, 6),
     "negative integers": st.integers(-9, -2),
     # NumPy's strings cannot end in a null character.
-    "strings": st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=3),
-    "whole floats": st.integers(-3, 3).map(float),
+    "strings": st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=3).filter(
+        lambda text: text != "-1"
+    ),
+    "whole floats": st.sampled_from([-3.0, -2.0, 0.0, 1.0, 2.0, 3.0]),
 }
 
 

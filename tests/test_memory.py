@@ -43,6 +43,7 @@ def test_dense_bytes_is_what_numpy_takes():
     assert dense_bytes(7, 5, dtype=np.float32) == np.empty((7, 5), np.float32).nbytes
     assert dense_bytes(7, dtype=np.float64, copies=3) == 3 * np.empty(7).nbytes
     assert dense_bytes(10**6, 10**6, dtype=np.float64) == 8 * 10**12  # beyond 32 bits
+    assert dense_bytes(np.int64(120), 10**18) == 8 * 120 * 10**18  # and beyond 64
 
 
 def test_the_limit_itself_fits(limit):

@@ -174,7 +174,10 @@ def test_a_new_figure_by_default(monkeypatch):
 
 
 def test_missing_matplotlib_names_the_command():
-    script = "import sys; sys.modules['matplotlib'] = None; import weakly.plotting"
+    script = (
+        "import sys; sys.modules['matplotlib'] = None; "
+        "from weakly.plotting import plot_transduction; plot_transduction([0], [[0.0]])"
+    )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert "ImportError: weakly.plotting needs matplotlib: pip install 'weakly[plot]'" in result.stderr
@@ -211,3 +214,23 @@ def test_a_bag_without_a_region_is_drawn_plain(ax):
 def test_regions_off_the_grid_are_errors(ax, change, message):
     with pytest.raises(ValueError, match=message):
         plot_regions(np.zeros((40, 60)), (2, 3), ax=ax, **change)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("X", [np.zeros((9, 3)), np.full((9, 3), 2.5), np.eye(1, 4)])
+def test_samples_in_one_place_are_drawn_at_the_origin(kind, X):
+    np.testing.assert_array_equal(project(kind(X)), np.zeros((len(X), 2)))
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (None, "Expected 2D array"),
+        (np.ones(4), "Expected 2D array"),
+        (np.full((4, 2), np.nan), "X contains NaN"),
+        (np.full((4, 2), 1e200) * np.arange(4)[:, None], "float64 does not hold"),
+    ],
+)
+def test_what_cannot_be_projected_is_named(X, message):
+    with pytest.raises(ValueError, match=message):
+        project(X)

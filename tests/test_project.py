@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -19,41 +20,51 @@ SOURCE = ROOT / "src" / "weakly"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 # What each part may import of the others. Roles inside, topics outside: arrows point inwards only.
+TOOLS = {"_compile", "_threads"}  # for everyone; they import nothing of the package
 BASE = {
     "_compat", "_memory", "_labels", "_progress", "_calibration", "_estimator", "_neighbors", "_cell_kernels",
     "_random_kernels", "_row_keys", "_blocks", "_anchors", "_anchor_map", "_anchor_kernels",
-    "_device", "_device_neighbors",
+    "_device", "_device_neighbors", "exceptions", "_class_prior", "_fitting", "_files", "_unlabeled",
+    "_columns", "_edges", "_magnitude",
 }  # fmt: skip
 ROLES = {"kernels", "graphs", "losses", "regularizers", "spaces"}
 TOPICS = ("manifold", "svm", "boosting", "multi_instance", "cluster")
 ALLOWED = {
     **{
-        name: {"_compat", "_device", "_memory", "_blocks", "_anchor_map", "_anchors", "kernels"}
+        name: {"_compat", "_device", "_magnitude", "_memory", "_blocks", "_anchor_map", "_anchors", "kernels"}
         for name in ROLES
     },
     "regularizers": {"graphs"},
     **{name: {"_compat"} for name in BASE},
+    **{name: set() for name in TOOLS},
     "_cell_kernels": {"_random_kernels"},
     "_row_keys": {"_random_kernels"},
     "_neighbors": {"_cell_kernels", "_compat", "_device_neighbors"},
     "_device": {"_memory"},
-    "_labels": {"_device"},
+    "_labels": {"_unlabeled"},
+    "_unlabeled": {"_device"},
+    "_fitting": {"exceptions"},
     "_device_neighbors": {"_device"},
-    "_anchor_map": {"_anchor_kernels", "_blocks", "_device_neighbors"},
-    "_anchors": {"_anchor_map", "_blocks", "_device"},
-    "graphs": {"_anchors", "_anchor_map", "_device", "_neighbors"},
-    "distributed": {"_blocks", "_labels"},
+    "_anchor_map": {"_anchor_kernels", "_blocks", "_columns", "_device_neighbors", "_magnitude", "_memory"},
+    "_anchors": {"_anchor_map", "_blocks", "_device", "_magnitude"},
+    "_edges": {"_magnitude"},
+    "graphs": {"_anchors", "_anchor_map", "_device", "_edges", "_magnitude", "_neighbors"},
+    "distributed": {"_blocks", "_labels", "_unlabeled"},
     "_estimator": ROLES
-    | {"_anchor_map", "_device", "_blocks", "distributed", "_calibration", "_compat", "_memory"},
+    | {"_anchor_map", "_blocks", "_calibration", "_compat", "_device", "_magnitude", "_memory", "_unlabeled"}
+    | {"distributed"},
     "_mixture": ROLES | BASE | {"solvers"},
-    "solvers": ROLES | {"_anchors", "_blocks", "_device"},
+    "solvers": ROLES | {"_anchors", "_blocks", "_device", "_memory"},
     **{topic: ROLES | BASE | {"solvers", "_mixture", "distributed"} for topic in TOPICS},
     "auto": ROLES | BASE | {"solvers", "manifold", "distributed"},
-    "model_selection": {"_labels"},
+    "model_selection": {"_labels", "_magnitude", "_unlabeled"},
     "datasets": {"_labels", "model_selection"},
-    "plotting": {"_labels"},
-    "papers": ROLES | {"solvers", "datasets", "distributed", "model_selection", "auto", "multi_instance"},
-    "cli": {"_labels", "papers", "plotting", "model_selection"},
+    "plotting": {"_magnitude", "_unlabeled"},
+    "io": {"_blocks", "_files"},
+    "papers": ROLES
+    | {"auto", "datasets", "distributed", "exceptions", "model_selection", "multi_instance", "solvers"},
+    "__main__": {"cli"},
+    "cli": {"_files", "_labels", "_memory", "exceptions", "io", "papers", "plotting", "model_selection"},
 }
 
 
@@ -75,7 +86,7 @@ def test_imports_point_one_way(path):
     if part == "__init__":
         return
     public = {name for name in weakly._HOME if name in imports_of(path)}  # papers and cli use the front door
-    outside = imports_of(path) - ALLOWED[part] - {part}
+    outside = imports_of(path) - ALLOWED[part] - TOOLS - {part}
     assert outside <= (public | {"__version__"} if part in ("papers", "cli") else set())
 
 
@@ -88,6 +99,11 @@ def test_private_names_of_scikit_learn_stay_in_one_file():
     pattern = re.compile(r"from sklearn[\w.]*\._|from sklearn[\w.]* import .*\b_\w+")
     users = [path.name for path in MODULES if pattern.search(path.read_text())]
     assert users == ["_compat.py"]
+
+
+def test_numba_is_set_up_in_one_place():
+    users = [path.name for path in MODULES if re.search(r"^\s*(import|from) numba\b", path.read_text(), re.M)]
+    assert users == ["_compile.py", "_threads.py"]
 
 
 def test_cited_works_are_in_the_bibliography():
@@ -172,7 +188,7 @@ import sys
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("matplotlib", "typer", "rich", "pandas", "pyarrow", "pynndescent", "cvxpy",
-                                  "torch", "dask", "distributed"):
+                                  "torch", "dask", "distributed", "skops"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 import numpy as np
@@ -184,13 +200,45 @@ def run_without_extras(code):
     return subprocess.run([sys.executable, "-c", BLOCKED + code], capture_output=True, text=True, check=False)
 
 
+def test_import_is_light():
+    code = "import sys; before = set(sys.modules); import weakly; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "importlib.metadata" not in loaded
+    assert {name.partition(".")[0] for name in loaded} <= {"weakly", "importlib", "warnings"}
+
+
+def test_version_is_that_of_the_installed_package(monkeypatch):
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert weakly.__version__ == settings["project"]["version"]
+
+    def absent(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", absent)
+    assert weakly.__version__ == "unknown"
+
+
 def test_core_works_without_extras():
     code = """
-for name in set(weakly.__all__) - {"plotting", "distributed"}:
-    getattr(weakly, name)
+from weakly import *
 X = np.random.default_rng(0).normal(size=(30, 3))
 y = np.array([0, 1] + [-1] * 28)
 assert set(weakly.LaplacianRLSClassifier().fit(X, y).transduction_) <= {0, 1}
+"""
+    done = run_without_extras(code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_look_around_works_without_extras():
+    code = """
+import inspect, pydoc
+for module in (weakly, weakly.distributed, weakly.plotting):
+    assert {name for name, _ in inspect.getmembers(module)} >= set(module.__all__)
+    page = pydoc.render_doc(module.__name__, renderer=pydoc.plaintext)
+    assert all(name in page for name in module.__all__)
+    assert not hasattr(module, "no_such_name")
+assert weakly.plotting.project(np.eye(3)).shape == (3, 2)
 """
     done = run_without_extras(code)
     assert done.returncode == 0, done.stderr
@@ -201,8 +249,13 @@ assert set(weakly.LaplacianRLSClassifier().fit(X, y).transduction_) <= {0, 1}
     [
         ("from weakly.cli import main; main()", "cli"),
         ("weakly.plotting.plot_transduction([0, 1], np.eye(2))", "plot"),
+        ("weakly.plotting.plot_regions(np.eye(2), (1, 1))", "plot"),
         ("weakly.graphs.neighbor_graph(np.eye(9), search='approximate')", "ann"),
         ("weakly.distributed.connect('here')", "dask"),
+        ("weakly.io.save(weakly.LaplacianSVC(), 'model.weakly')", "io"),
+        ("weakly.io.load('model.weakly')", "io"),
+        ("weakly.distributed.DaskBlocks(np.eye(2))", "dask"),
+        ("from weakly.distributed import rows_of; rows_of(np.eye(2))", "dask"),
         ("weakly.LaplacianSVC(device='cuda').fit(np.eye(9), [0, 1] + 7 * [-1])", "gpu"),
         ("weakly.FewLabelClassifier(device='cpu').fit(np.eye(9), [0, 1] + 7 * [-1])", "gpu"),
     ],

@@ -281,13 +281,18 @@ def test_beyond_the_limit_auto_is_nystroem(monkeypatch):
     [
         (None, "exact kernel on 60 rows needs 56.2 KB.*limit of 1 KB.*approximation='nystroem'"),
         ("nystroem", "30 features on 60 rows needs 14.1 KB.*limit of 1 KB: lower n_components"),
-        ("fourier", "30 features on 60 rows needs 14.1 KB.*limit of 1 KB: lower n_components"),
+        ("fourier", "30 random features needs 14.8 KB.*limit of 1 KB: lower n_components"),
     ],
 )
 def test_what_does_not_fit_says_size_limit_and_remedy(approximation, message, monkeypatch):
     monkeypatch.setenv("WEAKLY_MEMORY_LIMIT", "1KB")
     with pytest.raises(MemoryError, match=message + ".*WEAKLY_MEMORY_LIMIT"):
         build_space(X, RBF, approximation=approximation, n_components=30, random_state=0)
+
+
+def test_more_features_than_memory_can_count_are_refused_before_they_are_drawn():
+    with pytest.raises(MemoryError, match="lower n_components"):
+        build_space(X, RBF, approximation="fourier", n_components=10**18, random_state=0)
 
 
 @pytest.mark.parametrize(

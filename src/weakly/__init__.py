@@ -6,9 +6,6 @@ rows, and a solver; the modules are laid out as that sentence. Public names load
 """
 
 from importlib import import_module
-from importlib.metadata import version as _version
-
-__version__ = _version("weakly")
 
 _HOME = {
     "AdaBoostMLClassifier": "boosting",
@@ -51,7 +48,9 @@ _MODULES = (
     "cluster",
     "datasets",
     "distributed",
+    "exceptions",
     "graphs",
+    "io",
     "kernels",
     "losses",
     "manifold",
@@ -73,8 +72,20 @@ def __getattr__(name):
         return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
+    if name == "__version__":
+        return _version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted([*globals(), *__all__])
+    return sorted([*globals(), *__all__, "__version__"])
+
+
+def _version():
+    """Version that is installed; its import takes longer than that of the package."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(__name__)
+    except PackageNotFoundError:  # copied, not installed
+        return "unknown"

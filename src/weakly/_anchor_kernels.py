@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from weakly._compile import njit
 
 _MOST_STEPS = 100  # of the descent to a reconstruction, which takes a few
 _GAP = 1e-7  # of its objective, at which it ends
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def least_columns(excess, nearest):
     """Columns of the least entries of each line, least first; the first of equal ones comes first."""
     n_rows, n_columns = excess.shape
@@ -30,7 +31,7 @@ def least_columns(excess, nearest):
                 nearest[i, place] = j
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def squared_lengths(rows, anchors, nearest, squared):
     """Squared distances of rows to some anchors from differences: 0 where a row is one."""
     for i in range(nearest.shape[0]):
@@ -42,7 +43,7 @@ def squared_lengths(rows, anchors, nearest, squared):
             squared[i, place] = total
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def reconstruct(rows, anchors, nearest, weights):
     """Weights on the simplex with which the nearest anchors come nearest to each row.
 
@@ -79,11 +80,14 @@ def reconstruct(rows, anchors, nearest, weights):
             z[worst] = z[worst] - step if step < z[worst] else 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def add_gram(nearest, weights, gram):
-    """Add ``Z'Z`` of rows with these weights on these anchors."""
+    """Add ``Z'Z`` of rows with these weights on these anchors.
+
+    Products are exact: differences between this and products with ``Z`` itself are taken, and matter.
+    """
     width = nearest.shape[1]
     for i in range(nearest.shape[0]):
         for a in range(width):
             for b in range(width):
-                gram[nearest[i, a], nearest[i, b]] += weights[i, a] * weights[i, b]
+                gram[nearest[i, a], nearest[i, b]] += np.float64(weights[i, a]) * np.float64(weights[i, b])

@@ -26,6 +26,7 @@ from weakly._anchor_map import (
 )
 from weakly._blocks import ArrayBlocks
 from weakly._device import resolve_device
+from weakly._magnitude import squarable
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +250,7 @@ def anchor_graph(
     (1000, 50)
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    X = squarable(X)
     mapping = learn_anchors(
         ArrayBlocks(X),
         n_anchors=n_anchors,

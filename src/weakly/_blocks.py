@@ -13,6 +13,7 @@ from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_random_state, gen_batches
 
 BLOCK_ROWS = 4096
@@ -117,6 +118,14 @@ def scattered(n_rows: int, rows: np.ndarray, values: np.ndarray, fill: Any) -> n
     out = np.full(n_rows, fill, dtype=values.dtype)
     out[rows] = values
     return out
+
+
+def canonical(X: Any) -> Any:
+    """Sparse samples with every entry once, sorted, on a copy if need be; dense ones as they are."""
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def is_collection(X: Any) -> bool:

@@ -88,9 +88,12 @@ def match_moments(scores: np.ndarray, prior: np.ndarray) -> Moments:
     [-1.34, -0.45, 0.45, 1.34]
     """
     share = prior[-1:] if scores.shape[1] == 1 else prior
-    # In float64, or rounding would give a constant column a spread.
-    mean, spread = scores.mean(axis=0, dtype=np.float64), scores.std(axis=0, dtype=np.float64)
-    informative = spread > 1e-10 * np.abs(scores).max(axis=0, initial=1e-300)
+    # In float64, or rounding would give a constant column a spread; in units in which no square overflows.
+    unit = np.exp2(np.frexp(float(np.abs(scores).max(initial=0)))[1] - 1)
+    columns = scores.astype(np.float64) / unit
+    mean, spread = unit * columns.mean(axis=0), unit * columns.std(axis=0)
+    least = float(np.finfo(scores.dtype).tiny)  # its inverse is still a number
+    informative = spread > np.maximum(1e-10 * np.abs(scores).max(axis=0, initial=0), least)
     scale = np.where(informative, 2 * np.sqrt(share * (1 - share)) / np.where(informative, spread, 1), 1)
     offset = np.where(informative, 2 * share - 1 - scale * mean, 0)
     return Moments(scale.astype(scores.dtype), offset.astype(scores.dtype))

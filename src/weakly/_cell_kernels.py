@@ -1,16 +1,17 @@
 """Compiled hierarchical k-means, and neighbours within its cells."""
 
-import numba
 import numpy as np
 
+from weakly._compile import njit
 from weakly._random_kernels import below
+from weakly._threads import run_parallel
 
 _BRANCH = 10  # parts that a cluster is cut into
 _SWEEPS = 10  # of k-means at each cut
 _SAMPLE = 2000  # rows that centres are fitted to
 
 
-@numba.njit(cache=True)
+@njit
 def _distance(row, other):
     total = 0.0
     for j in range(len(row)):
@@ -19,7 +20,7 @@ def _distance(row, other):
     return total
 
 
-@numba.njit(cache=True)
+@njit
 def _assign(X, members, centres, part):
     """Part of each row, that of the nearest centre; return how many changed."""
     n_moved = 0
@@ -34,7 +35,7 @@ def _assign(X, members, centres, part):
     return n_moved
 
 
-@numba.njit(cache=True)
+@njit
 def _cut(X, members, centres, state, part):
     """k-means of a sample of rows from centres drawn among them; ``part`` gets the part of every row."""
     n_parts = len(centres)
@@ -59,7 +60,7 @@ def _cut(X, members, centres, state, part):
     _assign(X, members, centres, part)
 
 
-@numba.njit(cache=True)
+@njit
 def _spread(X, members):
     """Sum of squared distances from the mean."""
     mean = np.zeros(X.shape[1])
@@ -72,7 +73,7 @@ def _spread(X, members):
     return total
 
 
-@numba.njit(cache=True)
+@njit
 def _clusters(X, n_clusters, most_rows, seed, out):
     """Cut clusters until there are so many or, with ``most_rows``, none has more rows than that."""
     state = np.array([seed])
@@ -117,51 +118,56 @@ def _clusters(X, n_clusters, most_rows, seed, out):
             out[order[e]] = k
 
 
-@numba.njit(cache=True, parallel=True)
+@njit(nogil=True)
+def _each_seed(start, stop, X, n_clusters, most_rows, seeds, out):
+    for r in range(start, stop):
+        _clusters(X, n_clusters, most_rows, seeds[r], out[r])
+
+
 def divisive_clusters(X, n_clusters, seeds):
     """Cluster of each row, a line for each seed: the cluster of largest spread is cut, over and over."""
     out = np.zeros((len(seeds), len(X)), np.int64)
-    for r in numba.prange(len(seeds)):
-        _clusters(X, n_clusters, 0, seeds[r], out[r])
+    run_parallel(_each_seed, len(seeds), X, n_clusters, 0, seeds, out)
     return out
 
 
-@numba.njit(cache=True, parallel=True)
 def small_cells(X, most_rows, seeds):
     """Cell of each row, a line for each seed: cells are cut until none has more rows than ``most_rows``.
 
     Only cells of equal rows may have more.
     """
     out = np.zeros((len(seeds), len(X)), np.int64)
-    for r in numba.prange(len(seeds)):
-        _clusters(X, len(X), most_rows, seeds[r], out[r])
+    run_parallel(_each_seed, len(seeds), X, len(X), most_rows, seeds, out)
     return out
 
 
-@numba.njit(cache=True)
-def _insert(found, distances, j, distance):
-    """Put a row among the nearest of another, unless it is there."""
-    last = len(found) - 1
-    if distance >= distances[last]:
+@njit
+def _insert(found, distances, i, j, distance):
+    """Put row ``j`` among the nearest of row ``i``, unless it is there.
+
+    It takes all lines: to cut one out, and count who refers to it, would take longer than the rest.
+    """
+    last = found.shape[1] - 1
+    if distance >= distances[i, last]:
         return
-    for e in range(len(found)):
-        if found[e] == j:
+    for e in range(last + 1):
+        if found[i, e] == j:
             return
     e = last
-    while e > 0 and distances[e - 1] > distance:
-        distances[e], found[e] = distances[e - 1], found[e - 1]
+    while e > 0 and distances[i, e - 1] > distance:
+        distances[i, e], found[i, e] = distances[i, e - 1], found[i, e - 1]
         e -= 1
-    distances[e], found[e] = distance, j
+    distances[i, e], found[i, e] = distance, j
 
 
-@numba.njit(cache=True, parallel=True)
-def nearest_in_cells(X, order, starts, found, distances):
+@njit(nogil=True)
+def nearest_in_cells(start, stop, X, order, starts, found, distances):
     """Compare all rows of each cell, which are stretches of ``order``; keep the nearest, nearest first."""
-    for c in numba.prange(len(starts) - 1):
+    for c in range(start, stop):
         for a in range(starts[c], starts[c + 1]):
             i = order[a]
             for b in range(a + 1, starts[c + 1]):
                 j = order[b]
                 distance = _distance(X[i], X[j])
-                _insert(found[i], distances[i], j, distance)
-                _insert(found[j], distances[j], i, distance)
+                _insert(found, distances, i, j, distance)
+                _insert(found, distances, j, i, distance)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 __all__ = ["Interval", "StrOptions", "check_params", "check_sample_weight", "nearest_rows"]
 
+_LEAST_WEIGHT, _MOST_WEIGHT = 1e-30, 1e30  # of a sample that has one
 _SEARCH_MB = 128  # for distances of a chunk of rows to all others; 1024 by default, and no faster
 
 
@@ -45,8 +46,33 @@ def nearest_rows(X: Any, n_nearest: int) -> np.ndarray:
 def check_params(estimator: Any) -> None:
     """Check constructor parameters against the declared constraints; errors name the parameter."""
     estimator._validate_params()
+    for name, value in estimator.get_params(deep=False).items():
+        constraints = estimator._parameter_constraints.get(name)
+        # To Python, and so to scikit-learn, True is the number 1.
+        if isinstance(value, bool | np.bool_) and _is_number(constraints):
+            raise ValueError(
+                f"The {name!r} parameter of {type(estimator).__name__} must be a number, or what else its "
+                f"documentation lists. Got {value!r} instead."
+            )
+
+
+def _is_number(constraints: Any) -> bool:
+    """Whether a parameter may be a number and may not be a boolean."""
+    if not isinstance(constraints, list) or "boolean" in constraints or "verbose" in constraints:
+        return False
+    return any(isinstance(constraint, Interval) for constraint in constraints)
 
 
 def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
-    """Weights of rows as an array, ones by default; negative, missing or too few are errors."""
-    return _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+    """Weights of samples as an array, ones by default; negative, missing or too few are errors."""
+    try:
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight cannot be used: {error}") from None
+    positive = weights[weights > 0]
+    if len(positive) and not (positive.min() >= _LEAST_WEIGHT and positive.max() <= _MOST_WEIGHT):
+        raise ValueError(
+            f"sample_weight has entries from {positive.min():.1g} to {positive.max():.1g}, whose products "
+            "are beyond floating point numbers: divide them by their mean, and set the smallest to 0."
+        )
+    return weights.astype(X.dtype)

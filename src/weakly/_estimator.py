@@ -8,16 +8,18 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import gammaln, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from weakly._anchor_map import ANCHOR_WEIGHTS
-from weakly._blocks import is_collection
+from weakly._blocks import canonical, is_collection
 from weakly._calibration import probabilities
 from weakly._compat import Interval, StrOptions, check_params
 from weakly._device import follow, is_tensor, resolve_device, to_host
+from weakly._magnitude import squarable
 from weakly._memory import dense_bytes, fits
+from weakly._unlabeled import take_labeled
 from weakly.graphs import (
     WEIGHTS,
     AnchorGraph,
@@ -64,12 +66,12 @@ class RowEstimator(BaseEstimator):
         refuse_collection(self, X)
         self._choose_device(X)
         X = validate_data(self, to_host(X), ensure_min_samples=2, order="C", **_ROWS)
-        return X.sorted_indices() if sp.issparse(X) and not X.has_sorted_indices else X
+        return squarable(canonical(X))
 
     def _check_new(self, X):
         check_is_fitted(self, self._last_published)
         refuse_collection(self, X)
-        return validate_data(self, to_host(X), reset=False, **_ROWS)
+        return squarable(canonical(validate_data(self, to_host(X), reset=False, **_ROWS)))
 
     def _choose_device(self, X):
         """For estimators that run on NumPy alone there is no choice."""
@@ -234,7 +236,7 @@ class GraphEstimator(DeviceMixin, KernelEstimator):
                 f"{unreached} rows lie in parts of the graph without a label: for them the kernel decides "
                 "alone. Raise n_neighbors to join the parts, or label a row in each.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 
@@ -299,6 +301,38 @@ class ScoredClassifier(ClassifierMixin):
             return _lazily(self, "predict_proba", X)
         return follow(probabilities(self._decisions(X), self.temperature_), X)
 
+    def score(self, X, y, sample_weight=None):
+        """Accuracy on the labeled samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
+            Test samples; bags as in ``fit``, of a classifier of bags.
+        y : array-like of shape (n_samples,)
+            True labels. Samples with the marker of ``unlabeled`` are left out, where the estimator has it.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Returns
+        -------
+        float
+            Proportion of the labeled samples that are predicted right.
+        """
+        if not hasattr(self, "unlabeled"):
+            return super().score(X, y, sample_weight)
+        return score_labeled(self, accuracy_score, X, y, sample_weight)
+
+
+def score_labeled(estimator, metric, X, y, sample_weight, continuous=False):
+    """Metric of the predictions for labeled samples; a collection is predicted where it is, as a whole."""
+    settings = {"unlabeled": estimator.unlabeled, "continuous": continuous}
+    if is_collection(X):
+        y = np.asarray(y)
+        rows, known, weights = take_labeled(np.arange(len(y)), y, sample_weight, **settings)
+        return float(metric(known, np.asarray(estimator.predict(X))[rows], sample_weight=weights))
+    X, known, weights = take_labeled(X, y, sample_weight, **settings)
+    return float(metric(known, to_host(estimator.predict(X)), sample_weight=weights))
+
 
 def _lazily(estimator, method, X):
     """Values of a method for rows of a Dask collection, which are computed when they are asked for."""
@@ -312,46 +346,9 @@ def class_codes(columns):
     return (columns[:, 0] > 0).astype(int) if columns.shape[1] == 1 else columns.argmax(axis=1)
 
 
-def shares_of(balance, labels):
-    """Shares of the classes by the parameter ``balance``: those of the labels, given ones, or none."""
-    if balance is None:
-        return None
-    if isinstance(balance, str):
-        return labels.frequencies
-    if np.ndim(balance) == 0 and labels.n_classes == 2:
-        return np.array([1 - balance, balance])
-    return check_shares(
-        balance, labels.n_classes, "balance must be 'labeled', None, the share of the second of two"
-    )
-
-
-def smoothed_shares(counts):
-    """Shares to expect of classes with these numbers of labels.
-
-    If shares are Dirichlet with a concentration, these are their means, averaged over concentrations by
-    the likelihood of the counts. Few counts that differ a little are taken for equal classes, many that
-    differ much at their word.
-    """
-    concentrations = 2.0 ** np.arange(-1, 7)[:, None]  # from nearly free to nearly equal shares
-    totals = len(counts) * concentrations
-    evidence = gammaln(totals) - gammaln(counts.sum() + totals)
-    evidence += (gammaln(counts + concentrations) - gammaln(concentrations)).sum(axis=1, keepdims=True)
-    return softmax(evidence[:, 0]) @ ((counts + concentrations) / (counts.sum() + totals))
-
-
 def unlabeled_cost(C, C_unlabeled, labels):
     """Cost of an unlabelled row; "auto" falls with their number, so that they do not overrule the labels."""
     if not isinstance(C_unlabeled, str):
         return float(C_unlabeled)
     n_labeled, n_unlabeled = len(labels.labeled), labels.n_unlabeled
     return C * min(1.0, np.sqrt(n_labeled / max(n_unlabeled, 1)) / 2)
-
-
-def check_shares(given, n_classes, otherwise):
-    """Scale class shares that a user gave to sum 1; ``otherwise`` begins the message if they are none."""
-    shares = np.asarray(given, dtype=float)
-    if shares.shape != (n_classes,) or not (shares > 0).all() or not np.isfinite(shares).all():
-        raise ValueError(
-            f"{otherwise} or {n_classes} positive shares, one per class in sorted order, not {given!r}."
-        )
-    return shares / shares.sum()

@@ -1,18 +1,4 @@
-"""What "unlabelled" looks like: the only place that knows.
-
-===========================  =====================================================
-type of ``y``                a row is unlabelled when its entry is
-===========================  =====================================================
-integers                     ``-1`` (in a pandas column also missing)
-floats                       ``NaN``
-strings and other objects    ``None`` (``NaN`` and ``pandas.NA`` too)
-booleans                     never (in a pandas column missing)
-===========================  =====================================================
-
-The rule reads the type, never the values. A parameter ``unlabeled`` overrides it: a value marks the rows
-equal to it (missing entries stay unlabelled), and ``unlabeled=None`` leaves only missing entries
-unlabelled, so that ``-1`` is a class like any other.
-"""
+"""Partially labeled targets, encoded once."""
 
 from __future__ import annotations
 
@@ -20,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
-from weakly._device import to_host
+from weakly._unlabeled import find_unlabeled, marker_hint, read_column
 
 
 class _LabelCounts:
@@ -130,113 +115,6 @@ class LabelList(_LabelCounts):
     n_rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """Targets as one plain array, meaningless where missing; ``kind`` is that of the container."""
-
-    values: np.ndarray
-    missing: np.ndarray
-    kind: str
-
-
-def _read_column(y: Any) -> _Column:
-    """Read targets of any container, telling missing entries apart by type and never by guessing."""
-    y = to_host(y)
-    if hasattr(y, "isna"):  # pandas
-        if getattr(y, "ndim", 1) == 2:
-            if y.shape[1] != 1:
-                raise ValueError(f"y has {y.shape[1]} columns: pass the one that holds the labels.")
-            y = y.iloc[:, 0]
-        missing = np.asarray(y.isna(), dtype=bool)
-        return _Column(
-            _spread(_plain(np.asarray(y[~missing])), missing), missing, getattr(y.dtype, "kind", "O")
-        )
-    array = y if isinstance(y, np.ndarray) else array_of(y)
-    array = column_or_1d(array, warn=array.ndim == 2)
-    if array.dtype.kind == "O":
-        missing = np.fromiter(map(_is_missing, array), dtype=bool, count=len(array))
-        return _Column(_spread(_plain(array[~missing]), missing), missing, "O")
-    missing = array != array if array.dtype.kind in "fM" else np.zeros(len(array), dtype=bool)
-    return _Column(array, missing, array.dtype.kind)
-
-
-def array_of(y: Any) -> np.ndarray:
-    """Array of a list; one that holds strings or gaps stays a list of objects, which NumPy would convert."""
-    if not isinstance(y, list | tuple):
-        return np.asarray(y)
-    if any(entry is None or isinstance(entry, str) or type(entry).__name__ == "NAType" for entry in y):
-        array = np.empty(len(y), dtype=object)
-        array[:] = y
-        return array
-    return np.asarray(y)
-
-
-def _is_missing(entry: Any) -> bool:
-    return (
-        entry is None
-        or type(entry).__name__ in ("NAType", "NaTType")
-        or (isinstance(entry, float | np.floating) and entry != entry)
-    )
-
-
-def _plain(known: np.ndarray) -> np.ndarray:
-    """Objects of one type as an array of that type."""
-    if known.dtype.kind != "O" or not len(known):
-        return known
-    families = {
-        str if isinstance(v, str) else float if isinstance(v, int | float | np.number) else type(v)
-        for v in known
-    }
-    if len(families) > 1:
-        names = ", ".join(sorted({type(v).__name__ for v in known}))
-        raise ValueError(f"y mixes labels of types {names}: use one type.")
-    return np.asarray(known.tolist())
-
-
-def _spread(known: np.ndarray, missing: np.ndarray) -> np.ndarray:
-    values = np.zeros(len(missing), dtype=known.dtype)
-    values[~missing] = known
-    return values
-
-
-def find_unlabeled(y: Any, *, unlabeled: Any = "auto") -> tuple[np.ndarray, np.ndarray]:
-    """Split targets into plain values and the mask of unlabelled rows.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        Targets, some of them unlabelled.
-    unlabeled : "auto", None or a label, default="auto"
-        The marker; the module's documentation has the table.
-
-    Returns
-    -------
-    values : ndarray of shape (n_rows,)
-        The targets; entries on unlabelled rows mean nothing.
-    mask : ndarray of bool, shape (n_rows,)
-        True on unlabelled rows.
-
-    Examples
-    --------
-    >>> from weakly._labels import find_unlabeled
-    >>> find_unlabeled([1.5, float("nan")])[1].tolist()
-    [False, True]
-    """
-    column = _read_column(y)
-    mask = column.missing.copy()
-    if isinstance(unlabeled, str) and unlabeled == "auto":
-        if column.kind == "i":
-            mask |= column.values == -1
-    elif np.ndim(unlabeled):
-        raise ValueError(
-            f"unlabeled is {unlabeled!r}: use one label that marks unlabelled rows, 'auto' or None."
-        )
-    elif not _is_missing(unlabeled):
-        known = np.flatnonzero(~mask)
-        mask[known] = [entry == unlabeled for entry in column.values[known].tolist()]
-    return column.values, mask
-
-
 def encode_labels(y: Any, *, unlabeled: Any = "auto", weights: np.ndarray | None = None) -> LabelView:
     """Encode partially labelled classes.
 
@@ -245,9 +123,10 @@ def encode_labels(y: Any, *, unlabeled: Any = "auto", weights: np.ndarray | None
     y : array-like of shape (n_rows,)
         Labels of any type that sorts: integers, strings, booleans, floats with whole values, a pandas column.
     unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row. "auto" is -1 for integers, ``NaN`` for floats, ``None`` for strings
-        and objects, a missing entry in a pandas column. With ``None`` only missing entries are
-        unlabelled, so that -1 can be a class. Any other value marks the rows equal to it.
+        What marks an unlabeled sample. "auto" is -1 for integers, ``NaN`` for floats (-1.0 where there is no
+        ``NaN``, with a warning), ``None`` for strings and objects, a missing entry in a pandas column. With
+        ``None`` only missing entries are unlabeled, so that -1 can be a class. Any other value marks the
+        samples equal to it.
     weights : ndarray of shape (n_rows,), optional
         Rows of weight 0 count as unlabelled.
 
@@ -300,18 +179,6 @@ def encode_known(
     return classes, labeled, codes
 
 
-def marker_hint(values: np.ndarray, unlabeled: Any) -> str:
-    """What to say when -1 was taken for a marker and labels are too few."""
-    if (
-        isinstance(unlabeled, str)
-        and unlabeled == "auto"
-        and values.dtype.kind == "i"
-        and (values == -1).any()
-    ):
-        return " (-1 means unlabelled; if it is a class here, set unlabeled=None)"
-    return ""
-
-
 def mask_labels(y: Any, keep: Any) -> np.ndarray:
     """Hide all labels but some, with the marker that suits the type of ``y``.
 
@@ -336,7 +203,7 @@ def mask_labels(y: Any, keep: Any) -> np.ndarray:
     >>> mask_labels(["a", "b", "a"], [0, 1]).tolist()
     ['a', 'b', None]
     """
-    column = _read_column(y)
+    column = read_column(y)
     values, hidden = column.values, np.ones(len(column.values), dtype=bool)
     try:
         hidden[keep] = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def memory_limit() -> int:
 
 def dense_bytes(*shape: int, dtype: Any = np.float64, copies: int = 1) -> int:
     """Bytes that ``copies`` dense arrays of this shape take."""
-    return copies * int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    return copies * prod(map(int, shape)) * np.dtype(dtype).itemsize
 
 
 def fits(n_bytes: int) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from weakly._compat import Interval, StrOptions
@@ -52,7 +51,7 @@ class LabelMixture(KernelEstimator):
     def _warn_unfinished(self, results):
         cause = self._unfinished(results)
         if cause:
-            warnings.warn(f"{type(self).__name__} {cause}", ConvergenceWarning, stacklevel=4)
+            warnings.warn(f"{type(self).__name__} {cause}", ConvergenceWarning, stacklevel=5)
 
     def _unfinished(self, results):
         """Why solvers ended early and what to do, if they did."""
@@ -79,7 +78,7 @@ def machine_of(space, label_set, costs, loss, **settings):
     """The machine that goes with a space."""
     if isinstance(space, KernelSpace):
         return KernelMachine(space.gram, label_set, costs, loss, **settings)
-    return LinearMachine(sp.csr_array(space.features), label_set, costs, loss, **settings)
+    return LinearMachine(space.features, label_set, costs, loss, **settings)
 
 
 def mixed_coefficients(machine, result):

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from weakly._cell_kernels import nearest_in_cells, small_cells
 from weakly._compat import nearest_rows
 from weakly._device_neighbors import nearest_on_device
+from weakly._threads import openmp_after_fork, run_parallel
 
 SEARCHES = ("auto", "exact", "approximate", "cells")
 _EXACT_ROWS = 30_000  # beyond this an approximate search is used when it is installed
@@ -20,6 +21,7 @@ _CELL_ROWS = 64  # most rows of a cell
 _CLUSTERINGS = 6
 
 
+@openmp_after_fork()
 def find_neighbors(X: Any, n_neighbors: int, search: str, is_kernel: bool, random_state: Any) -> np.ndarray:
     """Indices of the nearest other rows, nearest first.
 
@@ -51,6 +53,12 @@ def find_neighbors(X: Any, n_neighbors: int, search: str, is_kernel: bool, rando
     if search == "cells":
         return _find_in_cells(X, n_neighbors, random_state)
     return _drop_self(nearest_rows(X, n_neighbors + 1))
+
+
+@openmp_after_fork()
+def neighbors_within(X: Any, radius: float) -> sp.coo_matrix:
+    """Distances to the other rows that are no further than ``radius``, those of 0 included."""
+    return NearestNeighbors(radius=radius).fit(X).radius_neighbors_graph(mode="distance").tocoo()
 
 
 def search_neighbors(
@@ -115,7 +123,7 @@ def _find_in_cells(X: Any, n_neighbors: int, random_state: Any) -> np.ndarray:
     for cells in small_cells(X, most_rows, seeds):
         order = np.argsort(cells, kind="stable")
         starts = _cell_starts(np.bincount(cells), 2 * most_rows)
-        nearest_in_cells(X, order, starts, found, distances)
+        run_parallel(nearest_in_cells, len(starts) - 1, X, order, starts, found, distances)
     few = np.flatnonzero(found[:, -1] < 0)
     if len(few):
         index = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(X)

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 _EVERY = 10  # iterations between two lines
 
@@ -31,7 +32,7 @@ class Progress:
         self.title = title
         self.verbose = verbose
         self.n_iter = 0
-        self.is_stopped = False  # set by a fit of several parts whose user interrupted one of them
+        self.is_interrupted = False
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -46,7 +47,12 @@ class Progress:
         self.n_iter += 1
         if self.n_iter % _EVERY == 1:
             self._say(f"iteration {self.n_iter}", end="\r")
-        return False if self.is_stopped else None
+        return False if self.is_interrupted else None
+
+    def watch(self, result: Any) -> Any:
+        """Pass on what a solver returned; after an interrupt of one part ``count`` ends all others."""
+        self.is_interrupted |= result.status == "interrupted"
+        return result
 
     def _say(self, text: str, end: str = "\n") -> None:
         if self.verbose:

@@ -1,12 +1,13 @@
 """Compiled random numbers: the same on every machine and thread, from a state of one number."""
 
-import numba
 import numpy as np
+
+from weakly._compile import njit
 
 _UNIT = 2.0**-53
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def mix(z):
     """Scramble the bits of a number, as SplitMix64 does."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -14,14 +15,14 @@ def mix(z):
     return z ^ (z >> np.uint64(31))
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def uniform(state):
     """A number in [0, 1), by SplitMix64."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     return (mix(state[0]) >> np.uint64(11)) * _UNIT
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def below(state, n):
     """A whole number from 0 to below ``n``."""
     return min(int(uniform(state) * n), n - 1)

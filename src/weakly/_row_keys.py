@@ -4,37 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
+from weakly._compile import njit
 from weakly._random_kernels import mix
+from weakly._threads import GRAIN, run_parallel
 
 
-@numba.njit(cache=True, parallel=True)
-def _dense_keys(bits, sign, salts):
-    keys = np.zeros(len(bits), np.uint64)
-    for i in numba.prange(len(bits)):
+@njit(nogil=True)
+def _dense_keys(start, stop, bits, sign, salts, keys):
+    for i in range(start, stop):
         key = np.uint64(0)
         for j in range(bits.shape[1]):
             entry = np.uint64(bits[i, j])
             if entry != 0 and entry != sign:  # zeros of either sign count for nothing
                 key += mix(entry + salts[j])
         keys[i] = key
-    return keys
 
 
-@numba.njit(cache=True, parallel=True)
-def _sparse_keys(bits, columns, pointers, sign, salts):
-    keys = np.zeros(len(pointers) - 1, np.uint64)
-    for i in numba.prange(len(keys)):
+@njit(nogil=True)
+def _sparse_keys(start, stop, bits, columns, pointers, sign, salts, keys):
+    for i in range(start, stop):
         key = np.uint64(0)
         for e in range(pointers[i], pointers[i + 1]):
             entry = np.uint64(bits[e])
             if entry != 0 and entry != sign:
                 key += mix(entry + salts[columns[e]])
         keys[i] = key
-    return keys
 
 
 def row_keys(X: Any, seed: int = 0) -> np.ndarray:
@@ -63,6 +60,11 @@ def row_keys(X: Any, seed: int = 0) -> np.ndarray:
     salts = np.random.default_rng(seed).integers(2**64, size=X.shape[1], dtype=np.uint64)
     unsigned = np.dtype(f"u{X.dtype.itemsize}")
     sign = np.uint64(1 << (8 * X.dtype.itemsize - 1))
+    keys = np.empty(X.shape[0], np.uint64)
     if sp.issparse(X):
-        return _sparse_keys(X.data.view(unsigned), X.indices, X.indptr, sign, salts)
-    return _dense_keys(np.ascontiguousarray(X).view(unsigned), sign, salts)
+        bits = X.data.view(unsigned)
+        run_parallel(_sparse_keys, len(keys), bits, X.indices, X.indptr, sign, salts, keys, grain=GRAIN)
+    else:
+        bits = np.ascontiguousarray(X).view(unsigned)
+        run_parallel(_dense_keys, len(keys), bits, sign, salts, keys, grain=GRAIN)
+    return keys

@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import paired_euclidean_distances
-from sklearn.neighbors import NearestNeighbors
-from sklearn.preprocessing import normalize
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import check_array
 
 from weakly._anchor_map import AnchorMap
 from weakly._anchors import AnchorGraph, anchor_graph
 from weakly._device import resolve_device
-from weakly._neighbors import search_neighbors
+from weakly._edges import edge_distances, edge_weights, normalized
+from weakly._magnitude import is_count, is_positive, squarable
+from weakly._neighbors import neighbors_within, search_neighbors
 
 __all__ = [
     "AnchorGraph",
@@ -242,15 +241,18 @@ def neighbor_graph(
     >>> neighbor_graph(X, n_neighbors=1, weights="binary").affinity.toarray().astype(int).tolist()
     [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
     """
-    X = _check_rows(X, weights)
+    X = _check_rows(X, weights, is_kernel)
     n_rows = X.shape[0]
     if is_kernel and (sp.issparse(X) or X.shape != (n_rows, n_rows)):
         raise ValueError(
             f"X is {X.shape}: with is_kernel it must be the square dense Gram matrix of the rows."
         )
-    if not 1 <= n_neighbors < n_rows:
-        raise ValueError(f"n_neighbors is {n_neighbors}: it must be from 1 to n_samples - 1 = {n_rows - 1}.")
-    rows = _normalized(X, is_kernel) if weights == "cosine" else X
+    if not is_count(n_neighbors, n_rows - 1):
+        raise ValueError(
+            f"n_neighbors is {n_neighbors!r}: it must be a whole number from 1 to n_samples - 1 = "
+            f"{n_rows - 1}."
+        )
+    rows = normalized(X, is_kernel) if weights == "cosine" else X
     device = resolve_device(device)
     neighbors, lengths = search_neighbors(rows, n_neighbors, search, is_kernel, random_state, device)
     joining: dict[str, Any] = {"weights": weights, "symmetrize": symmetrize, "bandwidth": bandwidth}
@@ -288,10 +290,10 @@ def join_neighbors(
     n_rows, n_neighbors = neighbors.shape
     sources = np.repeat(np.arange(n_rows), n_neighbors)
     if lengths is None:
-        lengths = _edge_distances(rows, sources, neighbors.ravel(), is_kernel)
+        lengths = edge_distances(rows, sources, neighbors.ravel(), is_kernel)
     distances = lengths.ravel()
     local_scale = distances.reshape(n_rows, -1)[:, min(n_neighbors, _TUNING_NEIGHBOR) - 1]
-    entries = _edge_weights(weights, distances, local_scale, sources, neighbors.ravel(), bandwidth)
+    entries = edge_weights(weights, distances, local_scale, sources, neighbors.ravel(), bandwidth)
     return _assemble(entries, sources, neighbors.ravel(), rows, symmetrize)
 
 
@@ -326,79 +328,22 @@ def radius_graph(
     [1.0, 1.0, 0.0]
     """
     X = _check_rows(X, weights)
-    if not 0 < radius < np.inf:
-        raise ValueError(f"radius is {radius}: it must be a positive number.")
-    rows = _normalized(X, is_kernel=False) if weights == "cosine" else X
-    found = NearestNeighbors(radius=radius).fit(rows).radius_neighbors_graph(mode="distance").tocoo()
-    distances = _edge_distances(rows, found.row, found.col, is_kernel=False)
+    if not is_positive(radius):
+        raise ValueError(f"radius is {radius!r}: it must be a positive number.")
+    rows = normalized(X, is_kernel=False) if weights == "cosine" else X
+    found = neighbors_within(rows, radius)
+    distances = edge_distances(rows, found.row, found.col, is_kernel=False)
     local_scale = np.zeros(X.shape[0])
     np.maximum.at(local_scale, found.row, distances)
-    entries = _edge_weights(weights, distances, local_scale, found.row, found.col, bandwidth)
+    entries = edge_weights(weights, distances, local_scale, found.row, found.col, bandwidth)
     return _assemble(entries, found.row, found.col, X, symmetrize)
 
 
-def _check_rows(X: Any, weights: str) -> Any:
+def _check_rows(X: Any, weights: str, is_kernel: bool = False) -> Any:
     if weights not in WEIGHTS:
         raise ValueError(f"graph weights are {weights!r}: use one of {', '.join(WEIGHTS)}.")
-    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
-
-
-def _normalized(X: Any, is_kernel: bool) -> Any:
-    """Rows of length 1; each row of zeros, which has no angle, stands at right angles to all others."""
-    if is_kernel:
-        norms = np.sqrt(np.maximum(np.diagonal(X), 0))
-        norms[norms == 0] = 1
-        gram = X / np.outer(norms, norms)
-        np.fill_diagonal(gram, 1)
-        return gram
-    empty = np.flatnonzero(np.asarray(abs(X).sum(axis=1)).ravel() == 0)
-    if not len(empty):
-        return normalize(X)
-    columns = np.arange(len(empty))
-    own = sp.csr_array((np.ones(len(empty), X.dtype), (empty, columns)), shape=(X.shape[0], len(empty)))
-    return sp.hstack([sp.csr_array(normalize(X)), own], format="csr")
-
-
-def _edge_distances(X: Any, sources: np.ndarray, targets: np.ndarray, is_kernel: bool) -> np.ndarray:
-    """Lengths of edges from differences of rows: exactly 0 between duplicates, unlike the search's own."""
-    if is_kernel:
-        diagonal = np.diagonal(X)
-        return np.sqrt(np.maximum(diagonal[sources] + diagonal[targets] - 2 * X[sources, targets], 0))
-    lengths = np.empty(len(sources))
-    batch_rows = max(1, 2**22 // X.shape[1])
-    for batch in gen_batches(len(sources), batch_rows):
-        lengths[batch] = paired_euclidean_distances(X[sources[batch]], X[targets[batch]])
-    return lengths
-
-
-def _edge_weights(
-    weights: str,
-    distances: np.ndarray,
-    local_scale: np.ndarray,
-    sources: np.ndarray,
-    targets: np.ndarray,
-    bandwidth: float | None,
-) -> np.ndarray:
-    if weights == "binary":
-        return np.ones_like(distances)
-    if weights == "cosine":
-        cosines = 1 - distances**2 / 2  # rows have length 1
-        return np.where(cosines > 1e-12, cosines, 0)
-    if weights == "rbf":
-        if bandwidth is not None and not 0 < bandwidth < np.inf:
-            raise ValueError(f"bandwidth is {bandwidth}: it must be a positive number.")
-        positive = distances[distances > 0]
-        width = bandwidth or (np.median(positive) if len(positive) else 1.0)
-        return _decay(distances**2 / (2 * width**2))
-    # A row all of whose neighbours are duplicates has scale 0: the median scale stands in.
-    positive = local_scale[local_scale > 0]
-    scale = np.where(local_scale > 0, local_scale, np.median(positive) if len(positive) else 1.0)
-    return _decay(distances**2 / (scale[sources] * scale[targets]))
-
-
-def _decay(exponents: np.ndarray) -> np.ndarray:
-    """``exp(-x)``, but never 0: a far neighbour stays a neighbour, and the graph as connected as it was."""
-    return np.maximum(np.exp(-exponents), np.finfo(np.float32).eps)
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    return X if is_kernel else squarable(X)
 
 
 def _assemble(

@@ -23,6 +23,7 @@ __all__ = ["Kernel", "resolve_kernel"]
 _GAMMA_RULES = ("scale", "median", "mean-distance")
 _NAMES = ("rbf", "linear", "poly", "chi2", "cosine", "precomputed")
 _SAMPLE = 1000  # rows that the distance rules look at
+_FILLED = 0.5  # share of entries from which sparse samples are as large as dense ones
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class Kernel:
             return self._call_on_device(X, Y)
         match self.name:
             case "rbf":
-                return pairwise.rbf_kernel(X, Y, gamma=self.gamma)
+                with np.errstate(over="ignore"):  # what is infinitely far has the kernel 0
+                    return pairwise.rbf_kernel(*_near_origin(X, Y), gamma=self.gamma)
             case "linear":
                 return pairwise.linear_kernel(X, Y, dense_output=True)
             case "poly":
@@ -113,6 +115,25 @@ class Kernel:
         if not np.isfinite(gram).all():
             raise ValueError("kernel returned NaN or infinity: a callable kernel must be finite on all rows.")
         return gram
+
+
+def _near_origin(X: Any, Y: Any) -> tuple[Any, Any]:
+    """Samples and others less the mean of the others: far from the origin, distances drown in rounding.
+
+    Sparse samples stay as they are, unless most of their entries are there: as dense ones they take no more
+    memory, and may well lie far away.
+    """
+    others = _filled(X if Y is None else Y)
+    if sp.issparse(others):
+        return X, Y
+    center = others.mean(axis=0, dtype=np.float64).astype(others.dtype)
+    if Y is None:
+        return others - center, None
+    return (X.toarray() if sp.issparse(X) else X) - center, others - center
+
+
+def _filled(X: Any) -> Any:
+    return X.toarray() if sp.issparse(X) and X.nnz > _FILLED * X.shape[0] * X.shape[1] else X
 
 
 def _squared_distances(X: Any, Y: Any) -> Any:
@@ -207,7 +228,7 @@ def _resolve_gamma(gamma: float | str, X: Any) -> float:
 def _sampled_squared_distances(X: Any) -> np.ndarray:
     """Squared distances between evenly spaced rows: the same for every seed and machine."""
     rows = np.unique(np.linspace(0, X.shape[0] - 1, _SAMPLE).astype(int))
-    sample = X[rows].astype(np.float64)
+    sample = _filled(X[rows].astype(np.float64))
     if not sp.issparse(sample):
         sample -= sample.mean(axis=0)  # far from the origin differences would drown in rounding
     squared = pairwise.euclidean_distances(sample, squared=True)

@@ -1,24 +1,31 @@
-"""Pictures of what was learnt; needs the extra ``plot``."""
+"""Pictures of what was learnt; drawing needs the extra ``plot``."""
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.decomposition import PCA
+from sklearn.utils import check_array
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from weakly._labels import find_unlabeled
-
-try:
-    from matplotlib import colormaps
-    from matplotlib.colors import to_rgba
-    from matplotlib.patches import Rectangle
-except ModuleNotFoundError as error:
-    raise ImportError("weakly.plotting needs matplotlib: pip install 'weakly[plot]'") from error
+from weakly._magnitude import squarable
+from weakly._unlabeled import find_unlabeled
 
 __all__ = ["plot_regions", "plot_transduction", "project"]
 
 _MAX_LEGEND = 20
 _MANY_ROWS = 10_000
 _FAINTEST = 0.12  # opacity of a guess, beside that of a sure row
+
+
+def import_matplotlib():
+    """Import matplotlib, or say how to install it."""
+    try:
+        import matplotlib.colors
+        import matplotlib.patches
+    except ModuleNotFoundError as error:
+        raise ImportError("weakly.plotting needs matplotlib: pip install 'weakly[plot]'") from error
+    return matplotlib
 
 
 def project(X):
@@ -40,10 +47,21 @@ def project(X):
     >>> abs(project([[0.0, 0.0], [3.0, 4.0]])).round(6).tolist()
     [[2.5, 0.0], [2.5, 0.0]]
     """
-    X = X if hasattr(X, "shape") else np.asarray(X)
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    X = squarable(X)
+    if not _spread(X).any():  # a single place, of which no direction is a principal one
+        return np.zeros((X.shape[0], 2))
     n_components = min(2, *X.shape)
     plane = PCA(n_components, random_state=0).fit_transform(X)
     return np.pad(plane, ((0, 0), (0, 2 - n_components)))
+
+
+def _spread(X):
+    """Differences of features from those of the first sample."""
+    if not sp.issparse(X):
+        return X - X[0]
+    means, variances = mean_variance_axis(X, axis=0)
+    return variances > 1e-14 * means**2  # but for rounding
 
 
 def plot_transduction(
@@ -102,6 +120,7 @@ def plot_transduction(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a', 'b', 'label given']
     """
+    to_rgba = import_matplotlib().colors.to_rgba
     labels = np.asarray(getattr(estimator_or_labels, "transduction_", estimator_or_labels))
     plane = np.asarray(project(X) if embedding is None else embedding)
     _check_lengths(X, labels=labels, y=y, truth=truth, confidence=confidence, embedding=plane)
@@ -168,6 +187,7 @@ def plot_regions(image, shape, *, located=None, is_key=None, ax=None):
     >>> [patch.get_xy() for patch in ax.patches]
     [(19.5, 19.5)]
     """
+    Rectangle = import_matplotlib().patches.Rectangle
     image = np.asarray(image)
     n_rows, n_cols = shape
     if n_rows < 1 or n_cols < 1:
@@ -246,6 +266,7 @@ def _given(y, unlabeled):
 
 
 def _class_colors(n_classes):
+    colormaps = import_matplotlib().colormaps
     if n_classes <= 10:
         return colormaps["tab10"].colors[:n_classes]
     if n_classes <= 20:

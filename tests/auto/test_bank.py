@@ -1,5 +1,7 @@
 """Every kernel of a bank against its formula on dense matrices."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.linalg as sla
@@ -195,6 +197,47 @@ def test_principal_components_on_every_path(monkeypatch, shape, kind):
     found, rotation = principal_components(sp.csr_array(X) if kind == "csr" else X, 4)
     np.testing.assert_allclose(found, values[::-1][:4], rtol=1e-5)
     np.testing.assert_allclose(np.abs(np.sum(rotation * directions[:, ::-1][:, :4], axis=0)), 1, atol=1e-4)
+
+
+def test_equal_samples_have_no_component():
+    variances, directions = principal_components(np.full((50, 51), 2.5), 4)
+    np.testing.assert_allclose(variances, 0, atol=1e-25)
+    assert np.isfinite(directions).all()
+
+
+def test_components_are_as_many_as_fit_half_the_memory_limit(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(8, 40))
+    all_values, all_directions = principal_components(X, 6)
+    monkeypatch.setenv("WEAKLY_MEMORY_LIMIT", str(2 * 3 * 40 * 8))
+    values, directions = principal_components(X, 6)
+    np.testing.assert_array_equal(values, all_values[:3])
+    np.testing.assert_array_equal(directions, all_directions[:, :3])
+    monkeypatch.setenv("WEAKLY_MEMORY_LIMIT", "1")
+    assert principal_components(X, 6)[1].shape == (40, 1)
+
+
+def hashed_text(n_samples, n_features, seed=0):
+    """Sparse samples that have entries in few of very many features, and the same in those alone."""
+    rng = np.random.default_rng(seed)
+    columns = np.sort(rng.choice(n_features, 70, replace=False))
+    X = rng.random((n_samples, 70)) * (rng.random((n_samples, 70)) < 0.3)
+    X[:, 0] = 1
+    narrow = sp.csr_array(X)
+    wide = sp.csr_array((narrow.data, columns[narrow.indices], narrow.indptr), shape=(n_samples, n_features))
+    return wide, narrow
+
+
+def test_empty_features_change_no_kernel_and_take_no_memory():
+    wide, narrow = hashed_text(60, 2**20)
+    tracemalloc.start()
+    found = build_bank(wide, n_classes=3, random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * 2**20  # a dense direction for each sample alone would take 480 MB
+    wanted = build_bank(narrow, n_classes=3, random_state=0)
+    names = [c.name for c in wanted.candidates if "clusters" not in c.name]  # which hang on the order of keys
+    for name in names:
+        np.testing.assert_allclose(gram_of(found, name), gram_of(wanted, name), atol=1e-6, err_msg=name)
 
 
 def test_equal_rows_have_equal_coordinates():

@@ -158,7 +158,7 @@ def test_supervised_kernels_are_those_of_the_bank_of_neighbours(rows, partial_la
         for graph in ("knn", "anchor")
     )
     scores = [
-        {line.kernel: line.score for line in model.candidates_ if line.family == "sup"}
+        {name: score for name, family, score, _ in model.candidates_.tolist() if family == "sup"}
         for model in (neighbours, anchors)
     ]
     assert scores[0] == pytest.approx(scores[1], abs=1e-6)
@@ -189,7 +189,7 @@ def test_large_tables_take_blocks_by_themselves(monkeypatch, rows, partial_label
 
 
 def fitted_names(rows, y, **settings):
-    return FewLabelClassifier(random_state=0, **settings).fit(rows, y).candidates_.kernel
+    return FewLabelClassifier(random_state=0, **settings).fit(rows, y).candidates_["kernel"]
 
 
 def test_total_variation_needs_edges(rows, partial_labels):

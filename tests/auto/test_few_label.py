@@ -150,25 +150,25 @@ def test_safe_mode_is_the_mean_with_the_supervised_kernels(digits, model):
     np.testing.assert_array_equal(safe.supervised_, model.supervised_)
     supervised = 2 * safe.decision_function(X) - model.decision_function(X)
     np.testing.assert_array_equal(supervised.argmax(axis=1), model.supervised_)
-    assert safe.candidates_[safe.candidates_.family == "sup"].weight.sum() > 0.5
+    assert safe.candidates_["weight"][safe.candidates_["family"] == "sup"].sum() > 0.5
 
 
 def test_weights_of_candidates(model):
     table = model.candidates_
-    np.testing.assert_allclose(table.weight.sum(), 1)
-    assert (np.diff(table.weight) <= 0).all()
-    assert set(table.family) == {"sup", "lap", "graph", "pca"}
-    assert (table.score < 0).all()
+    np.testing.assert_allclose(table["weight"].sum(), 1)
+    assert (np.diff(table["weight"]) <= 0).all()
+    assert set(table["family"]) == {"sup", "lap", "graph", "pca"}
+    assert (table["score"] < 0).all()
     assert len(pd.DataFrame(table)) == len(table)
 
 
 def test_total_variation_is_scored_by_labels_it_did_not_see(digits, model):
     X, y, partial = digits
     full = FewLabelClassifier(effort="full", random_state=0).fit(X, partial)
-    (line,) = full.candidates_[full.candidates_.family == "tv"]
-    assert 0 < line.weight < 1
-    np.testing.assert_allclose(full.candidates_.weight.sum(), 1)
-    assert 20 * np.log(0.01 / 10) < line.score < 0
+    (line,) = full.candidates_[full.candidates_["family"] == "tv"]
+    assert 0 < line["weight"] < 1
+    np.testing.assert_allclose(full.candidates_["weight"].sum(), 1)
+    assert 20 * np.log(0.01 / 10) < line["score"] < 0
     assert np.mean(full.transduction_ == y) > np.mean(model.transduction_ == y)
 
 
@@ -176,7 +176,7 @@ def test_total_variation_is_left_out_where_it_says_the_same():
     X, y = make_moons(400, noise=0.06, random_state=0)
     full = FewLabelClassifier(effort="full", random_state=0).fit(X, np.where(np.arange(400) < 20, y, -1))
     assert np.mean(full.transduction_ == y) > 0.99
-    assert "tv" not in full.candidates_.family
+    assert "tv" not in full.candidates_["family"]
 
 
 def test_precomputed_kernels_serve_other_labels(monkeypatch, digits):
@@ -259,12 +259,12 @@ def test_given_shares_move_the_border(blobs):
 def test_classes_without_a_label_are_told(blobs):
     X, _, partial = blobs
     names = pd.Series(pd.Categorical.from_codes(partial, ["a", "b", "c"]))
-    with pytest.warns(UserWarning, match="no row is labelled 'c'"):
+    with pytest.warns(UserWarning, match="no sample is labeled 'c'"):
         model = FewLabelClassifier(random_state=0).fit(X, names)
     assert model.classes_.tolist() == ["a", "b"]
-    with pytest.warns(UserWarning, match="no row is labelled 5"):
+    with pytest.warns(UserWarning, match="no sample is labeled 5"):
         FewLabelClassifier(class_prior={0: 0.4, 1: 0.4, 5: 0.2}, random_state=0).fit(X, partial)
-    with pytest.raises(ValueError, match="no share for \\[1\\]"):
+    with pytest.raises(ValueError, match="no proportion for \\[1\\]"):
         FewLabelClassifier(class_prior={0: 0.4}, random_state=0).fit(X, partial)
 
 

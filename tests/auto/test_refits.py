@@ -8,6 +8,7 @@ from weakly.auto import build_bank
 from weakly.auto._blend import Fits, average
 from weakly.auto._choice import Problem, choose, success_probabilities
 from weakly.auto._refits import N_FOLDS, refit
+from weakly.solvers import SolverResult
 
 
 class Parrot:
@@ -106,3 +107,28 @@ def test_a_fold_that_leaves_one_class_has_no_answer():
     fits = Fits(bank.candidates, choose(bank.candidates, problem), problem)
     found = refit(Parrot(), bank, fits, -average(fits, fits.choice.weights()).scores)
     np.testing.assert_allclose(found.log_likelihood, 2 * np.log(0.5))
+
+
+class Interrupted(Oracle):
+    """Ends its last fold as a fit does whose user pressed Ctrl-C: with a model, and a status."""
+
+    def __init__(self, truth, status, after):
+        super().__init__(truth)
+        self.status, self.after, self.n_fits = status, after, 0
+
+    def fit(self, X, y):
+        self.n_fits += 1
+        status = self.status if self.n_fits == self.after else "converged"
+        self.result_ = SolverResult(np.zeros(1), np.zeros(1), np.zeros(1), 1, status)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("status", ["interrupted", "stopped"])
+@pytest.mark.parametrize("after", [1, 2, N_FOLDS + 1])
+def test_an_interrupt_of_a_refit_ends_the_fit(posed, status, after):
+    bank, fits, truth = posed
+    ours = average(fits, fits.choice.weights()).scores
+    method = Interrupted(truth, status, after)
+    with pytest.raises(KeyboardInterrupt):
+        refit(method, bank, fits, ours)
+    assert method.n_fits == after

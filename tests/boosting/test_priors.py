@@ -145,6 +145,18 @@ def test_the_scale_that_suits_the_labels_is_taken():
     np.testing.assert_array_equal(comparable_rows(noise_is_small, labels), noise_is_small)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("noise", [0.001, 100])
+def test_rows_whose_squares_overflow(noise):
+    rng = np.random.default_rng(0)
+    y = np.arange(100) % 2
+    X = np.hstack([y[:, None] + 0.1 * rng.normal(size=(100, 1)), noise * rng.normal(size=(100, 30))])
+    labels = encode_labels(np.where(np.arange(100) < 40, y, -1))
+    expected, found = comparable_rows(X, labels), comparable_rows(1e200 * X, labels)
+    unit = np.abs(X).max() if noise < 1 else 1.0  # scaled rows have none
+    np.testing.assert_allclose(found * unit, expected, rtol=1e-9)
+
+
 def test_missing_entries_count_as_the_mean():
     X = np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan], [2.0, np.nan]])
     rows = comparable_rows(X, encode_labels([0, 1, -1, -1]))

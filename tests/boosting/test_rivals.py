@@ -151,3 +151,12 @@ def test_adaboost_ml_is_calibrated():
     accuracy = model.score(X[hidden], y[hidden])
     assert accuracy > 0.9
     assert abs(model.predict_proba(X[hidden]).max(axis=1).mean() - accuracy) < 0.05
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("learning_rate", [1e12, 1e300])
+def test_steps_beyond_all_measure(learning_rate):
+    X, _, partial = blobs()
+    model = SERBoostClassifier(5, learning_rate=learning_rate, random_state=0).fit(X, partial)
+    assert all(np.isfinite(result.criterion).all() for result in model.results_)
+    assert np.isfinite(model.predict_proba(X)).all()

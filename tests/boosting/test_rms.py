@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.oracles.stumps import boost_as_printed
 from weakly import RMSBoostClassifier
 from weakly.boosting import kmeans_prior
+from weakly.exceptions import FitInterruptedWarning
 from weakly.model_selection import PartiallyLabeledKFold
 
 
@@ -215,8 +216,9 @@ def test_rounds_stop_when_labels_held_out_gain_nothing():
 def test_an_interrupt_keeps_the_rounds_done():
     X, _, partial = blobs()
     CountedTree.left = 3
-    model = RMSBoostClassifier(10, prior="graph", estimator=CountedTree(max_depth=2)).fit(X, partial)
-    assert model.result_.status == "stopped"
+    with pytest.warns(FitInterruptedWarning):
+        model = RMSBoostClassifier(10, prior="graph", estimator=CountedTree(max_depth=2)).fit(X, partial)
+    assert model.result_.status == "interrupted"
     assert model.n_estimators_ == 3
     np.testing.assert_allclose(model.decision_function(X), model.result_.x)
     assert len(model.result_.objective) == 4

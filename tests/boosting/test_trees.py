@@ -1,6 +1,5 @@
 """Trees against enumeration, against walks down their nodes one by one, and against scikit-learn's."""
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -141,6 +140,15 @@ def test_leaves_hold_the_shares_of_their_rows(seed, depth, smallest):
     np.testing.assert_allclose(forest.shares(binned), expected, atol=1e-6)
 
 
+def test_limits_beyond_a_word():
+    binned, labels, weights = problem(0)
+    deep, _ = grow_forest(binned, labels, weights, 3, rules(max_depth=10**25), seeds(1))
+    free, _ = grow_forest(binned, labels, weights, 3, rules(), seeds(1))
+    np.testing.assert_array_equal(leaves_by_hand(deep, binned), leaves_by_hand(free, binned))
+    root, _ = grow_forest(binned, labels, weights, 3, rules(min_samples_leaf=10**25), seeds(1))
+    assert not leaves_by_hand(root, binned).any()
+
+
 @BRIEFLY
 @given(seed=st.integers(0, 2**16))
 def test_leaves_of_steepest_descent_are_the_best_of_all_names(seed):
@@ -202,21 +210,14 @@ def test_weights_out_of_all_proportion_do_no_harm():
 
 
 @pytest.mark.parametrize("n_draws", [0, 500])
-def test_threads_do_not_change_trees(n_draws):
+def test_threads_do_not_change_trees(n_draws, monkeypatch):
     X, y = load_digits(return_X_y=True)
-    binned, before = Bins(X)(X), numba.get_num_threads()
-    grown = []
-    try:
-        for n_threads in {1, before}:
-            numba.set_num_threads(n_threads)
-            grown.append(
-                grow_forest(
-                    binned, y, np.ones(len(y)), 10, rules(6, max_features=8), seeds(6), n_draws=n_draws
-                )[0].shares(binned)
-            )
-    finally:
-        numba.set_num_threads(before)
-    np.testing.assert_array_equal(grown[0], grown[-1])
+    binned, weights, grown = Bins(X)(X), np.ones(len(y)), []
+    for n_threads in (1, 3):
+        monkeypatch.setattr("weakly._threads._most_threads", lambda n_threads=n_threads: n_threads)
+        forest, _ = grow_forest(binned, y, weights, 10, rules(6, max_features=8), seeds(6), n_draws=n_draws)
+        grown.append(forest.shares(binned))
+    np.testing.assert_array_equal(grown[0], grown[1])
 
 
 def test_as_good_as_the_extra_trees_of_scikit_learn():

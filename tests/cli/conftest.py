@@ -13,7 +13,7 @@ from weakly.cli._tables import read_table
 def weakly():
     """Call the command line; the result has ``exit_code``, ``stdout`` and ``stderr``."""
     runner = CliRunner(env={"COLUMNS": "200"})
-    return lambda *arguments: runner.invoke(app, [str(argument) for argument in arguments])
+    return lambda *arguments, **options: runner.invoke(app, [str(each) for each in arguments], **options)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from weakly.cli._cells import read_cells
+from weakly.cli._cells import _far_days, read_cells
 
 
 def days(*dates):
@@ -48,6 +48,20 @@ def test_dates(cells, expected):
     np.testing.assert_array_equal(reading.values, expected)
 
 
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("9999-12-31", days("9999-12-31")[0]),
+        (datetime.date(1, 1, 1), days("0001-01-01")[0]),
+        ("9999-12-31 12:00+06:00", days("9999-12-31")[0] + 0.25),
+        ("2024-06-18", np.nan),  # pandas 2 reads it
+        ("31.12.9999", np.nan),
+    ],
+)
+def test_dates_that_pandas_2_has_no_room_for(cell, expected):
+    np.testing.assert_equal(_far_days(cell), expected)
+
+
 def test_day_and_month_that_cannot_be_told_apart():
     assert read_cells(pd.Series(["01/02/2024", "03/04/2024"])).kind == "unclear date"
 
@@ -58,6 +72,18 @@ def test_one_cell_in_twenty_may_be_unreadable(n_numbers, kind):
     assert reading.kind == kind
     assert reading.unread.tolist() == (["?"] if kind == "number" else [])
     assert reading.values.isna().tolist() == [kind == "number"] + [False] * n_numbers
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinite_numbers_are_missing_and_told():
+    reading = read_cells(pd.Series(["1", "inf", "-inf", "1e999", "2"]))
+    assert reading.kind == "number"
+    np.testing.assert_array_equal(reading.values, [1, np.nan, np.nan, np.nan, 2])
+    assert reading.unread.tolist() == ["inf", "-inf", "1e999"]
+
+
+def test_underscores_are_no_part_of_numbers():
+    assert read_cells(pd.Series(["1_0", "10"])).kind == "words"
 
 
 def test_truth_values():

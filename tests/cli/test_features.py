@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from weakly.cli._errors import UserError
-from weakly.cli._features import CLIP, prepare_features
+from weakly.cli._features import CLIP, TablePreparation, prepare_features
 
 
 def features_of(**columns):
@@ -171,3 +171,107 @@ def test_repeated_index_does_not_matter():
     expected, _ = prepare_features(frame)
     got, _ = prepare_features(frame.set_index(pd.Index([7, 7, 7])))
     np.testing.assert_array_equal(got, expected)
+
+
+def dense(matrix):
+    return matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+def fitted(**columns):
+    preparation = TablePreparation()
+    return preparation, dense(preparation.fit_transform(pd.DataFrame(columns)))
+
+
+COLUMNS = {
+    "numbers": [1.0, 3.0, np.nan, 5.0, 1e200, np.inf],
+    "numbers as text": ["1", "3.5", "", "1e3", " 7 ", "NA"],
+    "thousands": ["1,234.5", "$2,000", "3.5 %", "7", "1e2", "2"],
+    "decimal commas": ["1,5", "2.000,25", "3", "4 €", "5", "6,5"],
+    "with a cell that is no number": [*map(str, range(3, 60, 2)), "?"],
+    "true and false": ["true", "False", "TRUE", "", "false", "true"],
+    "booleans": [True, False, None, True, False, True],
+    "dates": ["2024-01-02", "2024-03-04", "", "2024-05-06", "2024-05-07", "1999-12-31"],
+    "days first": ["13/01/2024", "02/03/2024", "04.05.2024", "05/06/2024", "06/07/2024", "01/01/2024"],
+    "months first": ["01/13/2024", "02/03/2024", "04/05/2024", "05/06/2024", "06/07/2024", "01/01/2024"],
+    "dates as such": [datetime.date(2024, 1, day) for day in (1, 2, 5, 9, 10, 20)],
+    "durations": pd.to_timedelta([1, 2, 5, 9, None, 20], unit="h"),
+    "categories": ["a", "b", "a", "b", "c", None],
+    "declared categories": pd.Categorical(["NA", " x", "NA", " x", "NA", None]),
+    "text": ["a red rose", "a white tulip", None, "some red tulip", "the white rose", "the red rose"],
+    "nullable": pd.array([1, 5, None, 5, 7, 9], dtype="Int64"),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_the_same_table_gives_the_same_features(name):
+    preparation, expected = fitted(x=COLUMNS[name])
+    frame = pd.DataFrame({"other": 1, "x": COLUMNS[name]})
+    np.testing.assert_array_equal(dense(preparation.transform(frame)), expected)
+    part = frame.iloc[[3, 1]]
+    np.testing.assert_array_equal(dense(preparation.transform(part)), expected[[3, 1]])
+    assert all("'other'" in note or "not read" in note for note in preparation.notes(frame))
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "like"),
+    [
+        ("decimal commas", ["1,500"], ["1,5"]),  # alone it would be 1500
+        ("thousands", ["1,500"], ["1500"]),
+        ("numbers as text", ["1,500 $"], ["1500"]),
+        ("days first", ["03/02/2024"], ["2024-02-03"]),
+        ("months first", ["03/02/2024"], ["2024-03-02"]),
+        ("dates", ["03/02/2024"], [""]),  # the order of day and month is not known
+        ("numbers as text", ["many"], [""]),
+        ("numbers as text", [3.5], ["3.5"]),
+        ("numbers", ["3"], [3.0]),
+        ("decimal commas", [1.5], ["1,5"]),
+        ("true and false", [True], ["true"]),
+        ("booleans", ["TRUE"], [True]),
+        ("dates", [datetime.date(2024, 5, 6)], ["2024-05-06"]),
+        ("dates as such", ["2024-01-09"], [datetime.date(2024, 1, 9)]),
+        ("durations", ["2 hours"], pd.to_timedelta([2], unit="h")),
+        ("categories", ["zebra"], ["unseen"]),
+        ("categories", ["NA"], [None]),
+        ("text", ["NA"], [""]),
+        ("nullable", ["5"], [5.0]),
+    ],
+)
+def test_other_cells_are_read_as_the_first_were(name, cells, like):
+    preparation, _ = fitted(x=COLUMNS[name])
+    got, expected = (dense(preparation.transform(pd.DataFrame({"x": given}))) for given in (cells, like))
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_new_levels_count_as_rare_ones_or_as_none():
+    preparation, _ = fitted(rare=["a", "a", "b", "b", "c"], plain=["a", "a", "b", "b", "b"])
+    matrix = dense(preparation.transform(pd.DataFrame({"rare": ["new", "c"], "plain": ["new", "a"]})))
+    np.testing.assert_array_equal(matrix, [[0, 0, 1, 0, 0], [0, 0, 1, 1, 0]])
+
+
+def test_codes_of_categories_may_be_numbers_in_another_table():
+    preparation, matrix = fitted(x=["7", "8x", "7", "8x"])
+    np.testing.assert_array_equal(dense(preparation.transform(pd.DataFrame({"x": [7]}))), matrix[:1])
+
+
+def test_columns_are_found_by_name_and_number():
+    frame = pd.DataFrame([[1.0, 9.0, "u", 3.0], [2.0, 5.0, "v", 9.0], [4.0, 5.5, "w", 4.0]])
+    frame.columns = ["a", "a", "key", "b"]  # a key is dropped
+    preparation = TablePreparation()
+    expected = preparation.fit_transform(frame)
+    mixed = frame.iloc[:, [3, 0, 1]]
+    np.testing.assert_array_equal(preparation.transform(mixed), expected)
+    with pytest.raises(UserError, match="no column 'a', 'b', which the model learned from"):
+        preparation.transform(frame.iloc[:, [0, 2]])
+
+
+def test_notes_tell_what_is_not_known():
+    preparation, _ = fitted(x=[1.0, 3.0, 5.0], color=["red", "red", "blue"], key=["u", "v", "w"])
+    frame = pd.DataFrame(
+        {"x": ["1", "?", "NA"], "color": ["pink", "red", None], "key": 1, "new": 1, "target": 1}
+    )
+    assert list(preparation.notes(frame, ["target"])) == [
+        "columns that the model does not know are left out: 'new'.",
+        "x: 1 of 3 cells are taken as missing (1 not read: '?').",
+        "color: 1 of 3 cells are of categories new to the model, such as 'pink'.",
+    ]
+    assert list(preparation.notes(frame.iloc[:0], ["new", "target"])) == []

@@ -1,9 +1,16 @@
+import errno
+import io
+import os
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from weakly.auto import _few_label
 from weakly.auto._bank import build_bank
+from weakly.cli._features import prepare_features
 
 
 def run(weakly, tmp_path, frame, *options, suffix=".csv", target="name"):
@@ -98,16 +105,16 @@ def test_text_and_gaps(weakly, tmp_path, flowers):
 def test_summary_tells_rows_columns_classes_and_scores(weakly, tmp_path, flowers):
     flowers["key"] = [f"k{i}" for i in range(60)]
     _, result = run(weakly, tmp_path, flowers)
-    assert "60 rows, 6 labelled; few-label filled 54." in result.stdout
+    assert "60 samples, 6 labeled; few-label filled 54." in result.stdout
     assert "dropped: every value differs, like an identifier" in result.stdout
-    assert "few-label: 6 of 6 (100%)" in result.stdout
-    assert "SVC on the labelled rows: 6 of 6 (100%)" in result.stdout
     told = " ".join(result.stdout.split())
-    assert "a low estimate for the filled cells of the classes tested: the method saw 4 of the 6" in told
-    assert "between 61% and 100%" in told  # Wilson for 6 of 6
-    assert "If the labelled rows were picked at random" in told
-    assert "better than the baseline on 0 rows and worse on 0 (sign test: p = 1): these labels cannot" in told
-    assert "note: SVC on the labelled rows does at least as well" in told
+    found = "few-label finds 6 of 6 hidden labels (100%, 95% interval 61% to 100%)"  # Wilson for 6 of 6
+    assert f"{found}, SVC on the labeled samples 6 (100%); the labels " in told
+    assert "If the labeled samples were picked at random, this is a low estimate for other samples" in told
+    assert "of the classes tested: the method saw 4 of the 6 labels at a time." in told
+    assert "baseline on 0 samples and worse on 0 (sign test: p = 1): these labels cannot" in told
+    assert "note: SVC on the labeled samples does at least as well" in told
+    assert "│ rose │ 3 │ 27 │ 50.0% │ 3 of 3 (100%) │" in told
     assert "not tested" not in told
 
 
@@ -115,22 +122,22 @@ def test_summary_tells_rows_columns_classes_and_scores(weakly, tmp_path, flowers
 def test_summary_tells_what_the_method_says_of_its_work(weakly, tmp_path, flowers, fit_again, method):
     _, result = run(weakly, tmp_path, flowers, "--method", method)
     told = " ".join(result.stdout.split())
-    assert f"6 labelled; {method} filled 54." in told
+    assert f"6 labeled; {method} filled 54." in told
     model = fit_again(tmp_path / "table.csv") if method == "few-label" else None
-    for part in ("Log odds", "Preparation of the features", "with the labels alone, says another class"):
+    for part in ("log odds", "Preparation of the features", "with the labels alone, says another class"):
         assert (part in told) == (model is not None)
     if model is not None:
-        assert f"{model.evidence_.verdict} (Log odds {model.evidence_.log_odds:.1f} for" in told
+        assert f"(log odds {model.evidence_.log_odds:.1f})." in told
         assert f"Preparation of the features: {model.preparation_}." in told
         differ = (model.supervised_ != model.transduction_)[6:].sum()
-        assert f"On {differ} of the 54 filled rows the supervised baseline" in told
+        assert f"On {differ} of the 54 filled samples the supervised baseline" in told
 
 
 def test_refits_share_the_kernels(weakly, tmp_path, flowers, monkeypatch):
     calls = []
     monkeypatch.setattr(_few_label, "build_bank", lambda *a, **k: calls.append(a) or build_bank(*a, **k))
     _, result = run(weakly, tmp_path, flowers)
-    assert "few-label: 6 of 6" in result.stdout  # from refits
+    assert "few-label finds 6 of 6" in result.stdout  # from refits
     assert len(calls) == 1
 
 
@@ -141,7 +148,7 @@ def test_classes_with_one_label_are_named_as_untested(weakly, tmp_path, flowers)
     n_filled = (filled["name"] == "peony").sum() - 1
     assert n_filled > 1
     told = " ".join(result.stdout.split())
-    assert f"note: not tested, for lack of a second label: peony ({n_filled} filled rows)." in told
+    assert f"note: not tested, for lack of a second label: peony ({n_filled} filled samples)." in told
 
 
 def test_a_real_class_called_none_stays(weakly, tmp_path, flowers):
@@ -206,6 +213,29 @@ def test_files_are_overwritten_only_by_force(weakly, tmp_path, flowers):
         (tmp_path / name).unlink()
 
 
+@pytest.mark.parametrize("n_written", [0, 1], ids=["table", "report"])
+def test_a_full_disk_destroys_nothing(weakly, tmp_path, flowers, monkeypatch, n_written):
+    flowers.to_csv(tmp_path / "t.csv", index=False)
+    for name in ("t.labeled.csv", "r.html"):
+        (tmp_path / name).write_text("mine")
+    fsync, synced = os.fsync, []
+
+    def fill_the_disk(file):
+        synced.append(file)
+        if len(synced) > n_written:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", fill_the_disk)
+    options = ("--method", "laplacian-rls", "--folds", "0", "--force", "--report", tmp_path / "r.html")
+    result = weakly("label", tmp_path / "t.csv", "--target", "name", *options)
+    assert result.exit_code == 2
+    assert result.stderr.endswith("No space left on device\n")
+    assert sorted(os.listdir(tmp_path)) == ["r.html", "t.csv", "t.labeled.csv"]
+    assert ((tmp_path / "t.labeled.csv").read_text() == "mine") == (n_written == 0)
+    assert (tmp_path / "r.html").read_text() == "mine"
+
+
 def test_no_warning_where_the_unlabelled_rows_help(weakly, tmp_path):
     # Two long parallel chains; the labels near the middle are nearer to the other chain's than to their own.
     along, chain = np.tile(np.linspace(0, 20, 100), 2), np.repeat([0, 1], 100)
@@ -215,10 +245,144 @@ def test_no_warning_where_the_unlabelled_rows_help(weakly, tmp_path):
     for row in (0, 50, 99, 100, 150, 199):
         frame.loc[row, "name"] = "ab"[chain[row]]
     _, result = run(weakly, tmp_path, frame.sample(frac=1, random_state=0))
-    assert "few-label: 6 of 6" in result.stdout
-    assert "SVC on the labelled rows: 6 of 6" not in result.stdout
+    told = " ".join(result.stdout.split())
+    assert "few-label finds 6 of 6" in told
+    assert "SVC on the labeled samples 6 (" not in told
     assert "at least as well" not in result.stdout
     assert "note:" not in result.stdout
+
+
+def test_streams(weakly, tmp_path, flowers):
+    flowers.to_csv(tmp_path / "t.csv", index=False)
+    command = ("label", "--target", "name", "--method", "laplacian-rls", "--folds", "0")
+    assert weakly(*command, tmp_path / "t.csv").exit_code == 0
+    expected = (tmp_path / "t.labeled.csv").read_bytes()
+    piped = weakly(*command, "-", input=(tmp_path / "t.csv").read_bytes())
+    assert piped.stdout_bytes == expected
+    assert "54 samples" not in piped.stderr
+    assert "60 samples, 6 labeled; laplacian-rls filled 54." in piped.stderr
+    report = ("--report", tmp_path / "r.html")
+    named = weakly(*command, tmp_path / "t.csv", "--out", "-", *report)
+    assert named.stdout_bytes == expected
+    into = weakly(*command, "-", "--out", tmp_path / "new.csv", input=(tmp_path / "t.csv").read_bytes())
+    assert (tmp_path / "new.csv").read_bytes() == expected
+    assert "filled 54" in into.stdout
+
+
+def test_a_parquet_table_goes_to_the_standard_output_as_csv(weakly, tmp_path, flowers):
+    flowers.to_parquet(tmp_path / "t.parquet")
+    command = (
+        "label",
+        tmp_path / "t.parquet",
+        "--target",
+        "name",
+        "--method",
+        "laplacian-rls",
+        "--folds",
+        "0",
+    )
+    filled = pd.read_csv(io.StringIO(weakly(*command, "--out", "-").stdout))
+    assert filled["name"].tolist() == flowers.attrs["truth"]
+
+
+def test_an_empty_standard_input(weakly):
+    result = weakly("label", "-", "--target", "name", input=b"")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error: cannot read the standard input: the file is empty: a table has a header and rows.\n"
+    )
+
+
+def test_the_next_samples_to_label(weakly, tmp_path, flowers):
+    options = ("--next", tmp_path / "n.csv", "--method", "laplacian-rls", "--folds", "0")
+    filled, result = run(weakly, tmp_path, flowers, *options)
+    asked = pd.read_csv(tmp_path / "n.csv")
+    assert list(asked.columns) == ["name_row", *flowers.columns]
+    assert asked["name"].isna().all()
+    rows = asked["name_row"] - 1
+    assert len(set(rows)) == 15
+    guessed = filled.iloc[6:]["name_confidence"]
+    assert guessed[rows].tolist() == sorted(guessed)[:15]
+    pd.testing.assert_frame_equal(
+        asked[["height", "width", "color"]],
+        flowers.loc[rows, ["height", "width", "color"]].reset_index(drop=True),
+    )
+    assert f"To label next: {tmp_path / 'n.csv'}" in result.stdout
+    # And back: labels filled in by row number are given ones in the next run.
+    flowers.loc[rows, "name"] = np.array(flowers.attrs["truth"], dtype=object)[rows]
+    _, result = run(weakly, tmp_path, flowers, "--method", "laplacian-rls", "--folds", "0")
+    assert "60 samples, 21 labeled" in result.stdout
+
+
+def test_decimal_commas_in_and_out(weakly, tmp_path, flowers):
+    flowers.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",", lineterminator="\r\n")
+    options = ("--method", "laplacian-rls", "--folds", "0", "--next", tmp_path / "n.csv")
+    assert weakly("label", tmp_path / "t.csv", "--target", "name", *options).exit_code == 0
+    lines = (tmp_path / "t.labeled.csv").read_bytes().decode().split("\r\n")
+    assert all(re.fullmatch(r"[^.]*;0,\d+", line) for line in lines[7:-1])
+    assert b"\n" not in (tmp_path / "n.csv").read_bytes().replace(b"\r\n", b"")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_infinite_numbers_are_missing_values(weakly, tmp_path, flowers, suffix):
+    flowers.loc[[3, 4, 20], "height"] = np.inf, np.inf, -np.inf
+    options = ("--method", "laplacian-rls", "--folds", "0")
+    filled, result = run(weakly, tmp_path, flowers, *options, suffix=suffix)
+    assert result.stderr == ""
+    assert "3 missing" in result.stdout
+    assert filled["height"].tolist() == flowers["height"].tolist()
+
+
+def test_file_names_that_are_no_utf8(weakly, tmp_path, flowers):
+    source = tmp_path / os.fsdecode(b"t\xff\xfe.csv")
+    flowers.to_csv(source, index=False)
+    options = (
+        "--target",
+        "name",
+        "--method",
+        "laplacian-rls",
+        "--folds",
+        "0",
+        "--report",
+        tmp_path / "r.html",
+    )
+    result = weakly("label", source, *options)
+    assert result.exit_code == 0, result.stderr
+    assert r"t\udcff\udcfe.labeled.csv" in result.stdout
+    assert r"t\udcff\udcfe.csv, seed 0" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert os.path.exists(os.fsencode(tmp_path) + b"/t\xff\xfe.labeled.csv")
+
+
+@pytest.mark.parametrize("method", ["laplacian-rls", "LaplacianRLSClassifier"])
+def test_methods_by_either_name(weakly, tmp_path, flowers, method):
+    _, result = run(weakly, tmp_path, flowers, "--method", method, "--folds", "0")
+    assert "; laplacian-rls filled 54." in result.stdout
+
+
+@pytest.fixture
+def stories(flowers):
+    """Flowers with a text of many words, which makes the features sparse."""
+    truth = flowers.attrs["truth"]
+    flowers["story"] = [f"the {name} number{row} has size{row}" for row, name in enumerate(truth)]
+    assert sp.issparse(prepare_features(flowers.drop(columns="name"))[0])
+    return flowers
+
+
+@pytest.mark.parametrize("method", ["rms-boost", "ada-boost-ml"])
+def test_methods_of_dense_features_take_text(weakly, tmp_path, stories, method):
+    filled, _ = run(weakly, tmp_path, stories, "--method", method, "--folds", "0")
+    assert filled["name"].tolist() == stories.attrs["truth"]
+
+
+def test_text_that_does_not_fit_as_dense_features(weakly, tmp_path, stories, monkeypatch):
+    monkeypatch.setenv("WEAKLY_MEMORY_LIMIT", "1KB")
+    stories.to_csv(tmp_path / "t.csv", index=False)
+    result = weakly("label", tmp_path / "t.csv", "--target", "name", "--method", "rms-boost")
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert "sparse features dense, which RMSBoostClassifier has to, needs" in result.stderr
+    assert "choose a method that takes sparse ones, such as few-label" in result.stderr
 
 
 def test_ignored_columns_do_not_matter(weakly, tmp_path, flowers):
@@ -238,14 +402,14 @@ def test_same_seed_same_output(weakly, tmp_path, flowers):
 
 def test_leave_out_can_be_skipped(weakly, tmp_path, flowers):
     _, result = run(weakly, tmp_path, flowers, "--folds", "0")
-    assert "No leave-out comparison" in result.stdout
+    assert "note: no labels were hidden" in result.stdout
 
 
 def test_one_label_per_class_in_a_tiny_table(weakly, tmp_path):
     frame = pd.DataFrame({"x": [0.0, 0.1, 9.0, 9.2], "name": ["a", None, "b", None]})
     filled, result = run(weakly, tmp_path, frame)
     assert filled["name"].tolist() == ["a", "a", "b", "b"]
-    assert "No leave-out comparison" in result.stdout
+    assert "The accuracy is unknown, for no label could be hidden" in result.stdout
 
 
 def test_almost_as_many_classes_as_labels(weakly, tmp_path, flowers):
@@ -271,9 +435,13 @@ def test_cells_are_not_markup(weakly, tmp_path, flowers):
         (lambda f: f, ["--target", "naame"], "no column 'naame' in the table: did you mean 'name'?"),
         (lambda f: f, ["--target", "name", "--ignore", "heights"], "did you mean 'height'?"),
         (lambda f: f, ["--target", "name", "--method", "laplacian"], "unknown method 'laplacian'"),
+        (lambda f: f, ["--target", "name", "--method", "LaplacianSVM"], "did you mean 'LaplacianSVC'"),
+        (lambda f: f, ["--target", "name", "--next", "{source}"], "the table itself"),
+        (lambda f: f, ["--target", "name", "--next", "{source}.txt"], "must end in '.csv'"),
+        (lambda f: f, ["--target", "name", "--report", "-"], "name a file"),
         (lambda f: f, ["--target", "name", "--out", "{source}"], "the table itself"),
         (lambda f: f, ["--target", "name", "--out", "{source}.txt"], "must end in '.csv'"),
-        (lambda f: f, ["--target", "name", "--report", "{source}"], "would overwrite a table"),
+        (lambda f: f, ["--target", "name", "--report", "{source}"], "the table itself"),
         (lambda f: f, ["--target", "name", "--report", "{source}/x.html"], "does not exist"),
         (lambda f: f.assign(name="rose"), ["--target", "name"], "no missing label"),
         (lambda f: f.assign(name=None), ["--target", "name"], "no label at all"),

@@ -37,6 +37,8 @@ def test_each_row_is_hidden_equally_often_and_scored():
     assert [sorted(codes[rows]) for rows in hidden] == [[0, 1]] * 9  # one of each class at a time
     assert len({tuple(rows) for rows in hidden}) > 3  # dealt in other ways each time
     assert result.n_shown == 4
+    assert result.confusion.tolist() == [[2, 1], [0, 3]]  # on average over the three ways to deal
+    assert result.per_class.tolist() == [[2, 3], [3, 3]]
 
 
 @pytest.mark.parametrize(("n_labels", "n_refits"), [(2, 10), (3, 9), (6, 6), (20, 10)])
@@ -59,14 +61,14 @@ def test_the_baseline_is_an_svc_on_the_labelled_rows():
 
 
 def test_rows_tested_again_do_not_narrow_the_interval():
-    result = LeaveOut(np.array([1.0, 0.5, 0.5, 0.0]), np.zeros(4), n_shown=2)
+    result = LeaveOut(np.array([1.0, 0.5, 0.5, 0.0]), np.zeros(4), np.eye(2), n_shown=2)
     assert result.interval == wilson_interval(2, 4)
     assert (result.n_better, result.n_worse) == (3, 0)
     assert result.p_value == pytest.approx(2 * 0.5**3)
 
 
 def test_no_row_that_differs_is_no_evidence():
-    assert LeaveOut(np.ones(4), np.ones(4), n_shown=2).p_value == 1
+    assert LeaveOut(np.ones(4), np.ones(4), np.eye(2), n_shown=2).p_value == 1
 
 
 def test_a_label_that_occurs_once_is_never_hidden():

@@ -1,4 +1,5 @@
 import base64
+import dataclasses
 import datetime
 import itertools
 import re
@@ -16,7 +17,10 @@ from sklearn.datasets import make_moons
 
 import weakly as weakly_package
 from weakly import plotting
-from weakly.cli import _report
+from weakly.cli import _pictures
+from weakly.cli._labeling import label_table
+from weakly.cli._report import report_page
+from weakly.cli._tables import read_table
 
 NASTY = "<script>alert('$x & \"y\"')</script>"
 
@@ -103,11 +107,12 @@ def test_report_is_self_contained_and_escaped(report):
     page, _ = report
     reader = Reader(page)
     assert not {"script", "link", "iframe"} & set(reader.tags)
-    assert len(reader.sources) == 1
-    kind, data = reader.sources[0].split(",")
-    assert kind == "data:image/png;base64"
-    assert base64.b64decode(data).startswith(b"\x89PNG")
-    assert "http" not in page.replace(data, "")
+    assert len(reader.sources) == 2
+    for kind, data in (source.split(",") for source in reader.sources):
+        assert kind == "data:image/png;base64"
+        assert base64.b64decode(data).startswith(b"\x89PNG")
+        page = page.replace(data, "")
+    assert "http" not in page
     assert "url(" not in page
     assert "@import" not in page
     assert reader.styles
@@ -116,16 +121,17 @@ def test_report_is_self_contained_and_escaped(report):
     assert escape(NASTY) in page
 
 
-def test_report_begins_with_the_verdict_of_the_fitted_model(weakly, tmp_path, moons, fit_again):
+def test_report_begins_with_accuracy_and_evidence_in_one_sentence(weakly, tmp_path, moons, fit_again):
     reader, _ = write_and_read(weakly, tmp_path, moons)
     model = fit_again(tmp_path / "t.csv")
     texts = [text for _, text in reader.paragraphs]
-    ((place, verdict),) = [
-        (place, text) for place, (style, text) in enumerate(reader.paragraphs) if style == "verdict"
-    ]
-    log_odds = model.evidence_.log_odds
-    assert verdict == f"{model.evidence_.verdict} (Log odds {log_odds:.1f} for the kernels that use them.)"
-    assert place < next(place for place, text in enumerate(texts) if "Labels found again" in text)
+    (verdict,) = [text for style, text in reader.paragraphs if style == "verdict"]
+    found = re.fullmatch(
+        r"few-label finds ([\d.]+) of 6 hidden labels \((\d+)%, 95% interval \d+% to \d+%\), SVC on the "
+        rf"labeled samples [\d.]+ \(\d+%\); the labels [\w ,]+ \(log odds {model.evidence_.log_odds:.1f}\)\.",
+        verdict,
+    )
+    assert float(found[1]) / 6 == pytest.approx(float(found[2]) / 100, abs=0.006)
     assert f"Preparation of the features: {model.preparation_}." in texts
 
 
@@ -133,10 +139,10 @@ def test_report_lists_the_heaviest_kernels(weakly, tmp_path, moons, fit_again):
     reader, _ = write_and_read(weakly, tmp_path, moons)
     model = fit_again(tmp_path / "t.csv")
     listed = reader.table("kernel", "assumption", "score", "weight")
-    order = np.argsort(-model.candidates_.weight, kind="stable")[:10]
-    assert [row[0] for row in listed] == model.candidates_.kernel[order].tolist()
-    assert [row[2] for row in listed] == [f"{score:.1f}" for score in model.candidates_.score[order]]
-    assert [row[3] for row in listed] == [f"{weight:.1%}" for weight in model.candidates_.weight[order]]
+    order = np.argsort(-model.candidates_["weight"], kind="stable")[:10]
+    assert [row[0] for row in listed] == model.candidates_["kernel"][order].tolist()
+    assert [row[2] for row in listed] == [f"{score:.1f}" for score in model.candidates_["score"][order]]
+    assert [row[3] for row in listed] == [f"{weight:.1%}" for weight in model.candidates_["weight"][order]]
     sums = dict(row[::2] for row in reader.table("assumption", "in words", "weight"))
     names = {
         "sup": "labels alone",
@@ -145,7 +151,7 @@ def test_report_lists_the_heaviest_kernels(weakly, tmp_path, moons, fit_again):
         "pca": "main directions and clusters",
     }
     assert sums == {
-        name: f"{model.candidates_.weight[model.candidates_.family == family].sum():.1%}"
+        name: f"{model.candidates_['weight'][model.candidates_['family'] == family].sum():.1%}"
         for family, name in names.items()
     }
     shares = [float(share.rstrip("%")) for share in sums.values()]
@@ -171,11 +177,12 @@ def test_report_counts_the_cells_of_the_supervised_baseline(weakly, tmp_path, mo
     assert (filled["name"] == np.array(["a", "b"])[model.transduction_])[gaps].all()
     differ = int((model.supervised_ != model.transduction_)[gaps].sum())
     assert differ > 0  # else the table would not tell the two apart
-    assert any(text.startswith(f"On {differ} of the 194 filled rows") for _, text in reader.paragraphs)
+    assert any(text.startswith(f"On {differ} of the 194 filled samples") for _, text in reader.paragraphs)
     for code, row in enumerate(reader.table("name", "given", "filled")):
         ours, baseline = (
             int((labels[gaps] == code).sum()) for labels in (model.transduction_, model.supervised_)
         )
+        del row[4]  # what is found when hidden
         assert row == ["ab"[code], "3", str(ours), f"{ours / 194:.1%}", str(baseline)]
 
 
@@ -201,8 +208,9 @@ def test_least_sure_rows_have_a_runner_up_and_the_baseline(weakly, tmp_path, moo
 
 def test_methods_without_a_verdict_get_no_empty_section(weakly, tmp_path, flowers):
     reader, _ = write_and_read(weakly, tmp_path, flowers, "--method", "laplacian-rls")
-    assert [style for style, _ in reader.paragraphs if style == "verdict"] == []
-    assert {len(row) for row in reader.table("name", "given", "filled")} == {4}
+    (verdict,) = [text for style, text in reader.paragraphs if style == "verdict"]
+    assert verdict.endswith("SVC on the labeled samples 6 (100%).")
+    assert {len(row) for row in reader.table("name", "given", "filled")} == {5}
     heads = next(row for row in reader.rows if row[0] == "row")
     assert heads[:5] == ["row", "name", "confidence", "runner-up", "height"]
     assert reader.marked == reader.styles == []
@@ -219,12 +227,12 @@ def test_the_picture_has_the_confidence_of_the_rows(weakly, tmp_path, flowers, m
     np.testing.assert_allclose(options["confidence"], filled["name_confidence"])
     assert given.tolist() == [*flowers["name"][:6], *[None] * 54]
     caption = next(text for _, text in reader.paragraphs if text.startswith("First two principal"))
-    assert "the fainter a row, the less sure" in caption
+    assert "the fainter a sample, the less sure" in caption
     assert "random" not in caption
 
 
 def test_of_many_rows_a_part_is_drawn_and_said(weakly, tmp_path, flowers, monkeypatch):
-    monkeypatch.setattr(_report, "MAX_DRAWN", 20)
+    monkeypatch.setattr(_pictures, "MAX_DRAWN", 20)
     calls = []
     real = plotting.plot_transduction
     monkeypatch.setattr(plotting, "plot_transduction", lambda *a, **k: calls.append((a, k)) or real(*a, **k))
@@ -234,14 +242,14 @@ def test_of_many_rows_a_part_is_drawn_and_said(weakly, tmp_path, flowers, monkey
     assert sum(name is not None for name in given) == 6  # all labelled rows
     drawn = zip(labels, options["confidence"].round(9), strict=True)
     assert set(drawn) <= set(zip(filled["name"], filled["name_confidence"].round(9), strict=True))
-    assert any("A random 20 of the 60 rows are drawn." in text for _, text in reader.paragraphs)
+    assert any("A random 20 of the 60 samples are drawn." in text for _, text in reader.paragraphs)
 
 
 @pytest.mark.parametrize("n_labels", [5, 70])
 def test_labelled_rows_take_half_of_the_picture_at_most(monkeypatch, n_labels):
-    monkeypatch.setattr(_report, "MAX_DRAWN", 40)
+    monkeypatch.setattr(_pictures, "MAX_DRAWN", 40)
     given = np.where(np.arange(100) < n_labels, 0, -1)
-    rows = _report._drawn_rows(SimpleNamespace(given=given, missing=given < 0))
+    rows = _pictures.drawn_rows(SimpleNamespace(given=given, missing=given < 0))
     assert len(np.unique(rows)) == 40
     n_stars = (given[rows] >= 0).sum()
     assert n_stars == 5 if n_labels == 5 else n_stars >= 20
@@ -280,8 +288,8 @@ def test_report_lists_the_least_sure_rows(report):
 
 def test_report_compares_with_the_baseline(report):
     page, _ = report
-    assert re.search(r"few-label: 6 of 6 \(100%\)", page)
-    assert re.search(r"SVC on the labelled rows: 6 of 6 \(100%\)", page)
+    assert "few-label finds 6 of 6 hidden labels (100%, 95% interval 61% to 100%)" in page
+    assert "SVC on the labeled samples 6 (100%)" in page
 
 
 def test_report_says_where_it_comes_from(report):
@@ -290,8 +298,8 @@ def test_report_says_where_it_comes_from(report):
     assert f"t.csv, seed 0, weakly {weakly_package.__version__}, {today.isoformat()}" in page
 
 
-def test_own_sentences_are_whole_and_cells_are_cut(weakly, tmp_path, flowers):
-    flowers["notes"] = "a" * 99
+def test_sentences_and_cells_are_whole(weakly, tmp_path, flowers):
+    flowers["notes"] = "a" * 9999
     flowers["width"] = flowers["width"].astype(str).where(flowers.index > 0, "unknown")
     flowers.to_csv(tmp_path / "t.csv", index=False)
     weakly("label", tmp_path / "t.csv", "--target", "name", "--report", tmp_path / "r.html")
@@ -299,18 +307,56 @@ def test_own_sentences_are_whole_and_cells_are_cut(weakly, tmp_path, flowers):
     rows = [[cell.strip() for cell in row] for row in Reader(page).rows]
     told = "number, standardised, 1 missing (1 not read: 'unknown') set to the median and marked"
     assert ["width", told] in rows
-    assert any(cell == "a" * 59 + "…" for row in rows for cell in row)
+    assert any(cell == "a" * 9999 for row in rows for cell in row)
+    assert "td { max-width: 40rem; overflow-wrap: break-word;" in page
+
+
+def test_where_all_samples_are_labeled_the_report_says_nothing_of_others(tmp_path, moons):
+    moons.to_csv(tmp_path / "t.csv", index=False)
+    labeling = label_table(read_table(tmp_path / "t.csv"), "name", method="few-label", max_refits=2)
+    page = report_page(dataclasses.replace(labeling, given=labeling.filled), source="t.csv")
+    reader = Reader(page)
+    texts = [text for _, text in reader.paragraphs] + [cell for row in reader.rows for cell in row]
+    assert "200 samples, all labeled." in texts
+    assert not [text for text in texts if re.search("unlabel|filled(?! in)", text)]
+    assert "What to label next" not in page
+
+
+def test_confusion_matrix_is_drawn():
+    confusion = np.array([[2.5, 0, 0.5], [0, 0, 0], [0, 1, 0]])
+    ax = _pictures.draw_confusion(confusion, ["a$x$", "never hidden", "b\x1b" + "c" * 99]).axes[0]
+    np.testing.assert_allclose(ax.images[0].get_array(), [[2.5 / 3, 0, 0.5 / 3], [0, 1, 0]])
+    hidden, filled = ([label.get_text() for label in axis.get_ticklabels()] for axis in (ax.yaxis, ax.xaxis))
+    names = [r"a\$x\$", "never hidden", r"b\x1b" + "c" * 19 + "…"]
+    assert (hidden, filled) == (names[::2], names)
+    assert {text.get_position(): text.get_text() for text in ax.texts} == {
+        (0, 0): "2.5",
+        (2, 0): "0.5",
+        (1, 1): "1",
+    }
+
+
+def test_of_many_classes_the_largest_are_in_the_matrix():
+    confusion = np.diag(np.arange(100.0))
+    ax = _pictures.draw_confusion(confusion, [f"class {i}" for i in range(100)]).axes[0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [f"class {i}" for i in range(75, 100)]
+
+
+def test_long_names_that_begin_alike_stay_apart():
+    names = _pictures._short_names(["x" * 30 + "1", "x" * 30 + "2", "y"])
+    assert names == ["x" * 24 + "… (1)", "x" * 24 + "… (2)", "y"]
 
 
 def test_notes_are_boxed_without_a_prefix(report):
     page, _ = report
-    assert '<p class="note">SVC on the labelled rows does at least as well' in page
+    assert '<p class="note">SVC on the labeled samples does at least as well' in page
     assert "warning:" not in page
 
 
 def test_report_needs_matplotlib(weakly, tmp_path, flowers, monkeypatch):
-    monkeypatch.setitem(sys.modules, "weakly.plotting", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     flowers.to_csv(tmp_path / "t.csv", index=False)
     result = weakly("label", tmp_path / "t.csv", "--target", "name", "--report", tmp_path / "r.html")
     assert result.exit_code == 2
+    assert "pip install 'weakly[plot]'" in " ".join(result.output.split())
     assert not (tmp_path / "t.labeled.csv").exists()

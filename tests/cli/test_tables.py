@@ -1,3 +1,5 @@
+import gzip
+import os
 import re
 from pathlib import Path
 
@@ -6,6 +8,8 @@ import pytest
 
 from weakly.cli._errors import UserError
 from weakly.cli._tables import output_path, read_table, require_free
+
+GZIPPED = gzip.compress(b"a,b\n1,2\n", mtime=0)  # the same bytes in every process: they name the test
 
 
 def written_again(path):
@@ -61,13 +65,40 @@ def test_encodings(tmp_path, encoding):
     assert written_again(path) == path.read_bytes()
 
 
-def test_short_rows_and_long_rows(tmp_path):
+@pytest.mark.parametrize(
+    ("text", "line", "n_fields"),
+    [
+        ("a,b\n1,2\n1\n", 3, 1),
+        ("a,b\n1,2,3\n", 2, 3),
+        ('a,b\n"x\ny",2\n\n1,2,3\n', 5, 3),
+        ("a,b\r\n1,2\r\n1,2,3,4\r\n", 3, 4),
+        ('a,b\n"1,2",3\n1,"2",3\n', 3, 3),
+    ],
+    ids=["short", "long", "below a cell of two lines", "crlf", "quoted"],
+)
+def test_rows_of_another_width_are_refused(tmp_path, text, line, n_fields):
     path = tmp_path / "t.csv"
-    path.write_text("a,b\n1\n2,3\n")
-    assert read_table(path).cells["b"].tolist() == ["", "3"]
-    path.write_text("a,b\n1,2,3\n")
-    with pytest.raises(UserError, match="Expected 2 fields in line 2, saw 3"):
+    path.write_bytes(text.encode())
+    with pytest.raises(UserError, match=rf"line {line} has {n_fields} fields?, the header has 2: complete"):
         read_table(path)
+
+
+def test_blank_lines_are_passed_over(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("\n  \na,b\n\n1,2\n   \n3,4\n\n")
+    assert read_table(path).cells.to_numpy().tolist() == [["1", "2"], ["3", "4"]]
+
+
+@pytest.mark.parametrize(("suffix", "separator"), [(".csv.gz", ";"), (".tsv.gz", "\t"), (".CSV.GZ", ",")])
+def test_compressed_text(tmp_path, suffix, separator):
+    path = tmp_path / f"t{suffix}"
+    path.write_bytes(gzip.compress(f"a{separator}b\r\n1{separator}2\r\n".encode()))
+    table = read_table(path)
+    assert output_path(path, None) == tmp_path / f"t.labeled{suffix}"
+    for name in ("one", "two"):
+        table.write(table.cells, tmp_path / name)
+    assert gzip.decompress((tmp_path / "one").read_bytes()) == gzip.decompress(path.read_bytes())
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 def test_parquet_keeps_types_and_index(tmp_path):
@@ -82,12 +113,20 @@ def test_parquet_keeps_types_and_index(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.csv", b"", "No columns"),
+        ("t.csv", b"", "the file is empty: a table has a header and rows"),
+        ("t.csv", b" \n\n", "the file is empty"),
         ("t.csv", b"a,b\n", "holds no rows"),
-        ("t.csv", b"a,b\n1,\x81\n", "UTF-8"),
-        ("t.csv", b'a,b\n"1,2\n', "EOF"),
+        ("t.csv", b'""\n', "holds no rows"),
+        ("t.csv", b"a,b\n1,\x81\n", "the file is no text in utf-8 or cp1252: save the table as UTF-8."),
+        ("t.csv", b"\xff\xfea", "the file is no text in utf-16: save"),
+        ("t.csv", b'a,b\n1,2\n"1,2\n3,4\n', "a quote in the row that begins in line 3 is never closed"),
+        ("t.csv", GZIPPED, "the file is compressed: let its name end in .gz"),
+        ("t.csv.gz", b"a,b\n1,2\n", "Not a gzipped file"),
+        ("t.csv.gz", GZIPPED[:-9], "cannot read"),
         ("t.parquet", b"nothing of the kind", "cannot read"),
-        ("t.xlsx", b"", "'.xlsx': use one of .csv, .tsv, .parquet"),
+        ("t.xlsx", b"", "cannot read"),
+        ("t.xlsx", b"nothing of the kind", "cannot read"),
+        ("t.ods", b"", "'.ods': use one of .csv, .tsv, .csv.gz, .tsv.gz, .parquet, .xlsx"),
     ],
 )
 def test_unreadable_files(tmp_path, name, content, message):
@@ -115,6 +154,20 @@ def test_output_path(tmp_path):
         output_path(source, tmp_path / "other.parquet")
     with pytest.raises(UserError, match="does not exist"):
         output_path(source, tmp_path / "nowhere" / "other.csv")
+    assert output_path(source, Path("-")) == output_path(Path("-"), None) == Path("-")
+    assert output_path(Path("-"), tmp_path / "other.csv") == tmp_path / "other.csv"
+    with pytest.raises(UserError, match=r"must end in '\.csv'"):
+        output_path(Path("-"), tmp_path / "other.parquet")
+
+
+def test_the_table_itself_under_another_name_is_not_written(tmp_path):
+    source = tmp_path / "a.csv"
+    source.touch()
+    os.link(source, tmp_path / "hard.csv")
+    (tmp_path / "soft.csv").symlink_to("a.csv")
+    for name in ("hard.csv", "soft.csv"):
+        with pytest.raises(UserError, match="the table itself"):
+            output_path(source, tmp_path / name, force=True)
 
 
 def test_nothing_is_overwritten_unless_forced(tmp_path):

@@ -29,7 +29,10 @@ def test_filled_cells_say_the_most_frequent_spelling_without_blanks():
     assert (target.classes, target.notes) == (["setosa", "virginica"], [])
     target = read("007", "10", "7", "7 ", None)
     assert target.classes == ["7", "10"]
-    assert target.notes == ["'7', '007' are one number and one class; filled cells say '7'."]
+    assert target.notes == [
+        "the labels are 2 distinct numbers: taken as classes.",
+        "'7', '007' are one number and one class; filled cells say '7'.",
+    ]
 
 
 def test_long_numbers_do_not_merge():
@@ -58,14 +61,36 @@ def test_amounts_are_refused_in_the_words_of_the_command_line():
 
 def test_labels_that_nearly_all_differ_are_told():
     target = read(*range(100), None)
-    assert target.notes == ["the 100 labels are of 100 classes: hardly one to learn each of them from."]
-    assert read(*(list(range(100)) * 2), None).notes == []
+    told = "the 100 labels are of 100 classes: hardly one to learn each of them from."
+    assert target.notes == ["the labels are 100 distinct numbers: taken as classes.", told]
+    assert told not in read(*(list(range(100)) * 2), None).notes
+
+
+@pytest.mark.parametrize("labels", [("1_0", "10"), ("1_000", "1000"), ("1_0", "7")])
+def test_underscores_are_no_part_of_numbers(labels):
+    target = read(*labels, None)
+    assert target.classes == sorted(labels)
+    assert target.notes == []
+
+
+@pytest.mark.parametrize("labels", [("3", "1", "2", "3"), (3, 1, 2, 3), (3.0, 1.0, 2.0, 3.0)])
+def test_numbers_as_classes_are_told(labels):
+    assert read(*labels, None).notes == ["the labels are 3 distinct numbers: taken as classes."]
 
 
 def test_classes_are_in_the_order_of_numbers():
-    assert read("10", "9", "-1", None).classes == ["-1", "9", "10"]
+    assert read("10", "9", "-2", None).classes == ["-2", "9", "10"]
 
 
 def test_lists_are_no_classes():
     with pytest.raises(UserError, match="lists or records"):
         read([1], [2], None)
+
+
+def test_minus_one_beside_empty_cells_is_refused_unless_it_is_said_what_it_means():
+    column = pd.Series(["1", "-1", "", "2", "-1", "1"], name="kind")
+    with pytest.raises(UserError, match=r"both empty cells and -1.*--missing -1 if it means missing"):
+        read_target(column)
+    assert read_target(column, ["-1"]).codes.tolist() == [0, -1, -1, 1, -1, 0]
+    assert read_target(column, [""]).codes.tolist() == [1, 0, -1, 2, 0, 1]
+    assert read_target(pd.Series(["1", "-1", ""], name="sign")).codes.tolist() == [1, 0, -1]

@@ -26,6 +26,7 @@ from weakly import (
     KernelKMeans,
     WellClustering,
 )
+from weakly.exceptions import FitInterruptedWarning
 
 MANY = [WellClustering, KernelKMeans, IterativeSVRClustering]
 STARTED = [*MANY, CuttingPlaneMaxMarginClustering]
@@ -310,7 +311,7 @@ def test_rows_that_are_all_the_same(kind, kernel):
 
 @each_kernel
 def test_a_program_needs_rows_that_differ(kernel):
-    with pytest.raises(ValueError, match="All rows are the same to the kernel"):
+    with pytest.raises(ValueError, match="All samples are the same to the kernel"):
         GeneralizedMaxMarginClustering(kernel=kernel).fit(np.ones((7, 2)))
 
 
@@ -514,11 +515,12 @@ def test_one_interrupt_ends_all_parts(kind, monkeypatch):
     def interrupted(*args, callback, **kwargs):
         result = solve(*args, callback=callback, **kwargs)
         rounds.append(result.n_iter)
-        return replace(result, status="stopped")  # what a solver says after an interrupt
+        return replace(result, status="interrupted")  # what a solver says after an interrupt
 
     monkeypatch.setattr(module, name, interrupted)
-    model = make(kind, n_clusters=4).fit(X)
-    assert model.result_.status == "stopped"
+    with pytest.warns(FitInterruptedWarning):
+        model = make(kind, n_clusters=4).fit(X)
+    assert model.result_.status == "interrupted"
     assert rounds[-1] == 1  # what came after ended at its first round
 
 
@@ -526,3 +528,14 @@ def test_problems_that_cannot_be_solved_are_warned_of():
     X = np.random.default_rng(0).normal(size=(150, 6)) * [1, 1, 1, 1e4, 1e4, 1e4]
     with pytest.warns(ConvergenceWarning, match="could not solve .* scale the columns or lower C"):
         WellClustering(3, kernel="linear", C=100.0, random_state=0).fit(X)
+
+
+def test_means_of_sparse_samples_are_those_of_dense_ones():
+    X = np.random.default_rng(0).normal(size=(90, 4)) + 5 * np.eye(4)[np.arange(90) % 3]
+    dense, sparse = (
+        KernelKMeans(3, kernel="linear", random_state=0).fit(rows) for rows in (X, sp.csr_array(X))
+    )
+    np.testing.assert_array_equal(dense.labels_, sparse.labels_)
+    np.testing.assert_allclose(
+        sparse.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=1e-8
+    )

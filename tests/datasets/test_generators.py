@@ -264,6 +264,8 @@ def test_text_of_the_smallest_size():
         (make_bags, {"n_bags": 0}, "n_bags"),
         (make_bags, {"n_bags": 3, "n_positive": 4}, "n_positive=4 is more than n_bags=3"),
         (make_bags, {"bag_sizes": (0, 3)}, r"bag_sizes\[0\]"),
+        (make_bags, {"bag_sizes": None}, "bag_sizes must be a pair of integers, got None"),
+        (make_bags, {"bag_sizes": (5,)}, "bag_sizes must be a pair"),
         (make_bags, {"bag_sizes": (4, 3)}, r"bag_sizes\[1\] must be an integer of at least 4"),
         (make_clustered_classes, {"class_shares": (1.0,)}, "class_shares"),
         (make_clustered_classes, {"class_shares": (1.0, 0.0)}, "class_shares"),

@@ -3,7 +3,9 @@ import os
 import numpy as np
 import pytest
 import sklearn.datasets
-from scipy.sparse import random_array
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import issparse, random_array
 
 from weakly.datasets import list_datasets, load
 from weakly.datasets._sources import SOURCES, conversion
@@ -64,6 +66,18 @@ def test_sparse_data_and_published_splits(folder):
     assert text.labeled_splits[10].tolist() == [[0, 1, 2], [3, 4, 5]]
     assert text.feature_names[3] == "d"
     assert "is_train" not in text
+
+
+def test_splits_in_a_file_of_their_own(folder):
+    np.savez(folder / "text_draws.npz", labeled_3=np.array([[5, 3, 1], [0, 1, 2]]))
+    np.savez(folder / "alone_draws.npz", X=np.eye(2), y=[0, 1], classes=["a", "b"])  # of no other dataset
+    assert list_datasets(directory=folder) == ["alone_draws", "images", "mil_drugs", "text"]
+    splits = load("text", directory=folder).labeled_splits
+    assert splits[3].tolist() == [[5, 3, 1], [0, 1, 2]]
+    assert sorted(splits) == [3, 10, 100]
+    np.savez(folder / "text_draws.npz", labeled_3=np.array([[5, 3, 6]]))
+    with pytest.raises(ValueError, match=r"text_draws\.npz cannot be read .* 'labeled_3'"):
+        load("text", directory=folder)
 
 
 def test_multi_instance_data(folder):
@@ -180,11 +194,35 @@ def test_names_do_not_leave_the_directory(folder):
         ({"y": [0, 1], "classes": ["a", "b"]}, "X_"),
         ({"X": np.eye(2)}, "'y'"),
         ({"X": np.eye(2), "y": [0, 1]}, "classes"),
-        ({"X": np.eye(2), "y": [0, 1, 1], "classes": ["a", "b"]}, "y has 3 entries and X has 2 rows"),
-        ({"X": np.eye(2), "y": [0, 2], "classes": ["a", "b"]}, r"codes outside 0\.\.1"),
-        ({"X": np.eye(2), "y": [0, -1], "classes": ["a", "b"]}, r"codes outside 0\.\.1"),
-        ({"X": np.eye(2), "bags": [0, 1], "bag_y": [1]}, r"bags has codes outside 0\.\.0"),
-        ({"X": np.array([{}, {}]), "y": [0, 1], "classes": ["a", "b"]}, "allow_pickle=False"),
+        ({"X": np.eye(2), "y": [0, 1, 1], "classes": ["a", "b"]}, "'y' has 3 values, and X makes that 2"),
+        ({"X": np.eye(2), "y": [0, 2], "classes": ["a", "b"]}, r"'y' has codes outside 0\.\.1"),
+        ({"X": np.eye(2), "y": [0, -1], "classes": ["a", "b"]}, r"'y' has codes outside 0\.\.1"),
+        ({"X": np.eye(2), "y": [0.0, 1.0], "classes": ["a", "b"]}, "'y' cannot be of type float64"),
+        ({"X": np.eye(2), "y": [[0, 1]], "classes": ["a", "b"]}, "'y' has 2 axes and must have 1"),
+        ({"X": np.eye(2), "y": 1, "classes": ["a", "b"]}, "'y' has 0 axes"),
+        ({"X": np.eye(2), "y": [0, 0], "classes": "a"}, "'classes' has 0 axes"),
+        ({"X": np.eye(2), "bags": [0, 1], "bag_y": [1]}, r"'bags' has codes outside 0\.\.0"),
+        ({"X": np.eye(2), "bags": [0, 1]}, "'bag_y' is missing"),
+        (
+            {"X": np.array([{}, {}]), "y": [0, 1], "classes": ["a", "b"]},
+            "'X' is damaged .*allow_pickle=False",
+        ),
+        ({"X": np.ones(2), "y": [0, 1], "classes": ["a", "b"]}, "'X' has 1 axes and must have 2"),
+        ({"X": np.full((2, 2), "a"), "y": [0, 1], "classes": ["a", "b"]}, "'X' cannot be of type"),
+        ({"X": np.eye(2) * 1j, "y": [0, 1], "classes": ["a", "b"]}, "'X' cannot be of type complex"),
+        ({"X": np.ones((0, 2)), "y": np.zeros(0, int), "classes": ["a"]}, "without samples"),
+        (
+            {"X": np.eye(2), "y": [0, 1], "classes": ["a", "b"], "labeled_2": [[0, 2]]},
+            r"'labeled_2' .*0\.\.1",
+        ),
+        ({"X": np.eye(2), "y": [0, 1], "classes": ["a", "b"], "labeled_2": [0, 1]}, "'labeled_2' has 1 axes"),
+        (
+            {"X": np.eye(2), "y": [0, 1], "classes": ["a", "b"], "labeled_x": [[0]]},
+            "'labeled_x' does not end",
+        ),
+        ({"X": np.eye(2), "y": [0, 1], "classes": ["a", "b"], "is_train": [True]}, "'is_train' has 1 values"),
+        ({"X": np.eye(2), "y": [0, 1], "classes": ["a", "b"], "is_train": [0, 1]}, "'is_train' cannot be"),
+        ({"X": np.eye(2), "y": [0, 1], "classes": ["a", "b"], "columns": ["a"]}, "'columns' has 1 values"),
     ],
 )
 def test_files_without_the_layout(tmp_path, arrays, message):
@@ -193,6 +231,85 @@ def test_files_without_the_layout(tmp_path, arrays, message):
         load("odd", directory=tmp_path)
     assert str(tmp_path / "odd.npz") in str(caught.value)
     assert "numpy.savez" in str(caught.value)
+
+
+SPARSE = {
+    "X_data": np.ones(2), "X_indices": np.array([0, 2]), "X_indptr": np.array([0, 1, 2]),
+    "X_shape": np.array([2, 3]), "y": np.array([0, 1]), "classes": np.array(["a", "b"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "message"),
+    [
+        ("X_indices", [0, 3], r"'X_indices' has codes outside 0\.\.2"),
+        ("X_indices", [-1, 2], r"'X_indices' has codes outside 0\.\.2"),
+        ("X_indices", [0, 2**32 + 1], r"'X_indices' has codes outside 0\.\.2"),  # 1 in 32 bits
+        ("X_indices", [0.0, 2.0], "'X_indices' cannot be of type float64"),
+        ("X_indices", [0], "'X_indices' has 1 values, and X_data has 2"),
+        ("X_indptr", [0, 2], "'X_indptr' has 2 values, and X_shape makes that 3"),
+        ("X_indptr", [0, 3, 2], "'X_indptr' does not rise from 0 to 2"),
+        ("X_indptr", [1, 1, 2], "'X_indptr' does not rise from 0 to 2"),
+        ("X_indptr", [0, 1, 1], "'X_indptr' does not rise from 0 to 2"),
+        ("X_shape", [2], "'X_shape' has 1 values"),
+        ("X_shape", [2, -3], r"'X_shape' is \[2, -3\]"),
+        ("X_data", [[1.0, 2.0]], "'X_data' has 2 axes"),
+        ("X_data", None, "neither an entry 'X' nor 'X_data'"),
+    ],
+)
+def test_sparse_parts_that_do_not_belong_together(tmp_path, entry, value, message):
+    """Each of these made a matrix that reads beyond its memory, or one that is not what was stored."""
+    np.savez(tmp_path / "whole.npz", **SPARSE)
+    assert load("whole", directory=tmp_path).X.toarray().tolist() == [[1, 0, 0], [0, 0, 1]]
+    arrays = {name: array for name, array in (SPARSE | {entry: value}).items() if array is not None}
+    np.savez(tmp_path / "odd.npz", **arrays)
+    with pytest.raises(ValueError, match=message):
+        load("odd", directory=tmp_path)
+
+
+def test_a_single_array_is_no_dataset(tmp_path):
+    with (tmp_path / "odd.npz").open("wb") as file:
+        np.save(file, np.eye(2))
+    with pytest.raises(ValueError, match="no archive of arrays"):
+        load("odd", directory=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """Bytes of a sparse and a dense dataset, compressed and not, and what they hold."""
+    folder, found = tmp_path_factory.mktemp("whole"), []
+    dense = {"X": np.arange(6.0).reshape(2, 3), "y": np.array([0, 1]), "classes": np.array(["a", "b"])}
+    extra = {"labeled_1": np.array([[0], [1]]), "is_train": np.array([True, False])}
+    for arrays in (SPARSE | extra, dense | extra | {"columns": np.array(["u", "v", "w"])}):
+        for save in (np.savez, np.savez_compressed):
+            save(folder / "whole.npz", **arrays)
+            found.append(((folder / "whole.npz").read_bytes(), arrays, load("whole", directory=folder)))
+    return found
+
+
+@given(data=st.data())
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_damaged_bytes_are_refused_or_harmless(stored, tmp_path, data):
+    """Bytes that a reader skips may change; otherwise a file is refused, by a ValueError that names it."""
+    content, _, whole = stored[data.draw(st.integers(0, len(stored) - 1))]
+    damaged = bytearray(content)
+    for _ in range(data.draw(st.integers(1, 3))):
+        damaged[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    (tmp_path / "odd.npz").write_bytes(damaged)
+    try:
+        found = load("odd", directory=tmp_path)
+    except ValueError as error:
+        refusal = str(error)
+    else:
+        refusal = None
+    if refusal is not None:
+        assert str(tmp_path / "odd.npz") in refusal
+        return
+    assert found.keys() == whole.keys()
+    assert str(found.labeled_splits) == str(whole.labeled_splits)
+    for name in found.keys() - {"labeled_splits"}:
+        a, b = (part.toarray() if issparse(part) else part for part in (found[name], whole[name]))
+        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("content", [b"", b"not an archive", b"PK\x03\x04 broken"])
@@ -209,6 +326,7 @@ def test_broken_files(tmp_path, content):
         ("uspst", (2007, 256), 10, {50: (10, 50)}),
         ("ssl_text", (1500, 11960), 2, {10: (12, 10), 100: (12, 100)}),
         ("letter", (20000, 16), 26, {}),
+        ("mnist", (70000, 784), 10, {10 * n: (50, 10 * n) for n in range(1, 6)}),
     ],
 )
 def test_published_shapes(name, shape, n_classes, splits):

@@ -78,6 +78,8 @@ def test_bad_images_are_named(images, region, message):
         ({"noise": np.nan}, "noise"),
         ({"n_distractors": -1}, "n_distractors"),
         ({"categories": ()}, "categories"),
+        ({"categories": None}, "categories must be a sequence"),
+        ({"categories": 2}, "categories must be a sequence"),
         ({"categories": "castle"}, "categories"),
         ({"categories": ("castle", "castle")}, "categories"),
         ({"categories": ("castle", "river")}, "castle, firework"),

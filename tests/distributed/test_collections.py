@@ -129,7 +129,7 @@ def test_marker_and_weight_of_labels():
     blocks = rows_of(da.ones((4, 1), chunks=(2, 1)))
     y = da.from_array(np.array([-1, 1, -1, 1]), chunks=2)
     assert labels_of(y, blocks, None)[0].n_unlabeled == 0
-    with pytest.raises(ValueError, match="-1 means unlabelled"):
+    with pytest.raises(ValueError, match="-1 means unlabeled"):
         labels_of(y, blocks)
     labels, weights = labels_of([0, 1, 0, 1], blocks, "auto", np.array([1.0, 0.0, 2.0, 3.0]))
     assert (labels.labeled.tolist(), weights.tolist()) == ([0, 2, 3], [1.0, 2.0, 3.0])

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from weakly import FewLabelClassifier
+from weakly import FewLabelClassifier, LaplacianRLSClassifier
 
 N_ROWS = 240
 CHUNKS = (70, 100, 30, 40)
@@ -108,3 +108,11 @@ def test_what_needs_neighbours_is_refused(table, settings):
 def test_rows_cross_between_machines(client, table):
     X, y = table
     assert_same(fit(*chunked(X, y)), fit(X, y, graph="anchor"), X)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+@pytest.mark.parametrize("model", [FewLabelClassifier(), LaplacianRLSClassifier(graph="anchor")])
+def test_the_size_of_samples_is_named(table, model, size):
+    X, y = chunked(size * table[0], table[1])
+    with pytest.raises(ValueError, match="scale the features"):
+        model.fit(X, y)

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn.model_selection import GridSearchCV
 
 from weakly import CheegerRLSClassifier, CheegerSVC, TotalVariationRLSClassifier, TotalVariationSVC
 from weakly.datasets import make_two_moons
+from weakly.exceptions import FitInterruptedWarning
 from weakly.graphs import neighbor_graph
 from weakly.model_selection import LabelDraws, PartiallyLabeledKFold
 from weakly.spaces import CorrectedSpace, KernelSpace
@@ -269,7 +271,7 @@ def test_rows_without_neighbours(estimator, blobs):
 def test_bad_shares_are_named(estimator, prior, blobs):
     X, _, partial = blobs
     with pytest.raises(
-        ValueError, match=r"class_prior must be None or 3 positive shares.* sorted order, not"
+        ValueError, match=r"class_prior must be None, 3 positive proportions .* sorted order.* not"
     ):
         clone(estimator).set_params(class_prior=prior).fit(X, partial)
 
@@ -464,3 +466,23 @@ def test_a_tolerance_of_zero(estimator, blobs):
     X, y, partial = blobs
     model = fit(estimator, X, partial, tol=0)
     assert np.mean(model.transduction_ == y) > 0.97
+
+
+@all_four
+def test_an_interrupt_from_the_second_start_is_said(estimator, blobs, monkeypatch):
+    """Also where the first start led to the better cut, whose own iteration had converged."""
+    X, _, partial = blobs
+    iterate, calls = type(estimator)._iterate, []
+
+    def interrupted_later(self, *args):
+        calls.append(1)
+        return replace(iterate(self, *args), status="converged" if len(calls) == 1 else "interrupted")
+
+    monkeypatch.setattr(type(estimator), "_iterate", interrupted_later)
+    monkeypatch.setattr("weakly.manifold._graph_cut._is_another", lambda start, end: True)
+    model = clone(estimator)
+    monkeypatch.setattr(model, "_rank", lambda values, *_: (float(len(calls)),), raising=False)
+    with pytest.warns(FitInterruptedWarning):
+        model.fit(X, partial)
+    assert model.result_.status == "interrupted"
+    assert len(calls) == 2

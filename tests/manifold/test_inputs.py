@@ -56,8 +56,8 @@ BAD = {
         ROWS, LABELS, {"approximation": "fourier", "kernel": "linear"}, "approximation='fourier'",
     ),
     "no components": (ROWS, LABELS, {"approximation": "nystroem", "n_components": 0}, "n_components"),
-    "shares of three classes": (ROWS, LABELS, {"class_mass_normalization": [1, 1, 1]}, "2 positive shares"),
-    "a zero share": (ROWS, LABELS, {"class_mass_normalization": [0.0, 1.0]}, "2 positive shares"),
+    "three proportions": (ROWS, LABELS, {"class_mass_normalization": [1, 1, 1]}, "positive proportions"),
+    "a zero share": (ROWS, LABELS, {"class_mass_normalization": [0.0, 1.0]}, "positive proportions"),
     "unknown solver": (ROWS, LABELS, {"solver": "magic"}, "solver"),
     "tol of zero": (ROWS, LABELS, {"tol": 0.0}, "tol"),
     "list of markers": (ROWS, LABELS, {"unlabeled": [-1, -2]}, "unlabeled"),
@@ -239,3 +239,20 @@ def test_any_spoiled_entry_is_named(place, value, sparse):
     X[place] = value
     with pytest.raises(ValueError, match="X contains"):
         LaplacianRLSClassifier().fit(sp.csr_matrix(X) if sparse else X, LABELS)
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, LaplacianRLSRegressor()], ids=repr)
+def test_a_callable_kernel_is_called_where_it_plays_a_part_and_nowhere_else(estimator):
+    calls = []
+
+    def kernel(A, B):
+        calls.append(A.shape)
+        return A @ B.T
+
+    y = np.where(LABELS < 0, np.nan, LABELS) if isinstance(estimator, LaplacianRLSRegressor) else LABELS
+    settings = {"kernel": kernel, "graph": "anchor", "n_components": 6, "n_neighbors": 2, "random_state": 0}
+    model = clone(estimator).set_params(**settings)
+    model.fit(ROWS, y).predict(ROWS)
+    assert not calls
+    model.set_params(approximation="nystroem").fit(ROWS, y)
+    assert calls

@@ -394,7 +394,7 @@ def test_float32_rows_are_solved_as_float64(make, setting):
 def test_hopeless_conditioning_is_said():
     X, y = load_digits(return_X_y=True)
     partial = next(LabelDraws(n_per_class=2).split(X[:300], y[:300])).mask(y[:300])
-    with pytest.raises(ValueError, match="to rounding: raise ambient_penalty"):
+    with pytest.raises(ValueError, match=r"to rounding.*raise ambient_penalty"):
         LaplacianRLSClassifier(1e-14, graph_penalty=1e8, laplacian="unnormalized").fit(X[:300], partial)
     with pytest.warns(match="rounding leaves nothing to gain"):
         LaplacianRLSClassifier(1e-8, graph_penalty=1e6, laplacian="unnormalized", n_neighbors=8).fit(

@@ -125,5 +125,5 @@ def test_errors(model):
         labeled_scorer(None)
     with pytest.raises(ValueError, match="no_such_score"):
         labeled_scorer("no_such_score")
-    with pytest.raises(ValueError, match="no labelled row"):
+    with pytest.raises(ValueError, match="no labeled sample"):
         labeled_scorer("accuracy")(model, X, np.full(6, -1))

@@ -20,6 +20,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from weakly import BagMarginSVC, Bags, InstanceTransformer
 from weakly.datasets import make_bags
@@ -401,3 +402,28 @@ def test_missing_ids_are_named(ids):
 def test_wrong_instances_name_the_bag(bags, message):
     with pytest.raises(ValueError, match=message):
         MODEL.fit(bags, [0, 1])
+
+
+@pytest.mark.parametrize("key", [20, -21, [0, 100], np.zeros(7, dtype=bool), "a", 1.5, (0, 1)])
+def test_a_bag_that_is_not_there_says_how_many_there_are(key):
+    bags = Bags(np.ones((60, 2)), np.arange(0, 61, 3))
+    with pytest.raises(IndexError, match="There are 20 bags"):
+        bags[key]
+
+
+@pytest.mark.parametrize("rows", [None, np.ones(3), np.ones((2, 2, 2))])
+def test_what_is_no_matrix_of_instances_is_named(rows):
+    with pytest.raises(ValueError, match=r"rows have shape .* give a matrix of instances"):
+        Bags.from_ids(rows, np.zeros(3))
+
+
+def test_what_is_no_list_of_bags_is_named():
+    with pytest.raises(TypeError, match="bags must be a list of matrices, one per bag, got None"):
+        Bags.from_list(None)
+
+
+@pytest.mark.parametrize("transformer", [None, "scale", StandardScaler, SVC()])
+def test_what_does_not_transform_is_named(transformer):
+    bags = Bags(np.ones((6, 2)), [0, 3, 6])
+    with pytest.raises(TypeError, match=r"transformer is .*give an object that fits and transforms"):
+        InstanceTransformer(transformer).fit(bags)

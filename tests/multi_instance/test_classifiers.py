@@ -24,6 +24,7 @@ from weakly import (
 )
 from weakly._progress import Progress
 from weakly.datasets import make_bags
+from weakly.exceptions import FitInterruptedWarning
 from weakly.multi_instance import bag_distances
 
 MODELS = {
@@ -475,14 +476,15 @@ def test_one_interrupt_ends_the_fit_of_all_classes(data, bags, name, monkeypatch
     counted = []
 
     def interrupt(self, *state):
-        counted.append(self.is_stopped)
-        if not self.is_stopped:
+        counted.append(self.is_interrupted)
+        if not self.is_interrupted:
             raise KeyboardInterrupt
         return False
 
     monkeypatch.setattr(Progress, "count", interrupt)
-    model = clone(MODELS[name]).fit(bags, np.arange(30) % 3)
-    assert [result.status for result in model.result_] == ["stopped"] * 3
+    with pytest.warns(FitInterruptedWarning):
+        model = clone(MODELS[name]).fit(bags, np.arange(30) % 3)
+    assert [result.status for result in model.result_] == ["interrupted", "stopped", "stopped"]
     assert counted == [False, True, True]
     assert set(model.predict(bags)) <= {0, 1, 2}
 
@@ -506,3 +508,32 @@ def test_constant_columns_have_no_part_in_a_concept(data, bags):
         model = clone(MODELS["em-dd"]).fit(bags.with_rows(given), data.bag_y)
         assert model.scales_[0, -1] == 0
         np.testing.assert_allclose(model.scales_[0, :-1], 1 / np.sqrt(data.X.var(axis=0).sum()))
+
+
+@pytest.mark.parametrize("machine", [BagMarginSVC, InstanceMarginSVC, WellMultiInstanceSVC])
+def test_linear_kernels_do_not_mind_where_the_origin_is(machine, data):
+    rows = np.round(data.X * 64) / 64  # exact at any offset
+    near, far = (Bags.from_ids(X, data.bags) for X in (rows, rows + 1e8))
+    models = [machine(kernel="linear", tol=1e-9).fit(bags, data.bag_y) for bags in (near, far)]
+    scores = [model.decision_function(bags) for model, bags in zip(models, (near, far), strict=True)]
+    np.testing.assert_allclose(scores[1], scores[0], atol=1e-5)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [1e-200, 1e200, np.float32(1e-25), np.float32(1e30)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_distances_do_not_mind_the_unit(kind, unit, data):
+    """Their squares would leave the range of floats."""
+    rows = (data.X * unit).astype(np.asarray(unit).dtype)
+    expected = bag_distances(Bags.from_ids(data.X, data.bags), Bags.from_ids(data.X, data.bags), kind)
+    found = bag_distances(Bags.from_ids(rows, data.bags), Bags.from_ids(rows, data.bags), kind)
+    np.testing.assert_allclose(found / unit, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("model", [DiverseDensityClassifier(), EMDDClassifier()], ids=repr)
+def test_concepts_out_of_range(model, data):
+    with pytest.raises(ValueError, match=r"X has .*scale the features"):
+        model.fit((1e200 * data.X, data.bags), data.bag_y)
+    with pytest.raises(ValueError, match="'scale' parameter"):
+        clone(model).set_params(scale=1e300).fit((data.X, data.bags), data.bag_y)

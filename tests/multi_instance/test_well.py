@@ -187,3 +187,13 @@ def test_the_papers_stop_warns_at_the_limit():
     noisy = make_bags(40, separation=1.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="raise max_labels"):
         WellMultiInstanceSVC(early_stopping=False, max_labels=2).fit((noisy.X, noisy.bags), noisy.bag_y)
+
+
+def test_more_key_instances_than_a_word_can_count():
+    data = make_bags(20, random_state=0)
+    models = [
+        WellMultiInstanceSVC(n_key_instances=n_keys).fit((data.X, data.bags), data.bag_y)
+        for n_keys in (len(data.X), 10**25)
+    ]
+    scores = [model.decision_function((data.X, data.bags)) for model in models]
+    np.testing.assert_array_equal(*scores)

@@ -20,7 +20,7 @@ def fit_exclusive(Z, penalty, rows, targets, weights, charge, *, loss="squared_h
     norm = cp.sum_squares(np.linalg.cholesky(penalty).T @ u) / 2
     claims = cp.sum(cp.square(cp.sum(cp.pos(f[others]), axis=1))) / 2
     problem = cp.Problem(cp.Minimize(cp.sum(weights @ losses) + norm + charge * claims))
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     return problem.value, f.value
 
 

@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from toy_paper import expected_value, lines, make_paper
 
+from weakly.exceptions import FitInterruptedWarning
 from weakly.papers import Store, Table, _compare, _environment, compare, run
 
 RUNNER = """
@@ -281,3 +283,16 @@ def test_a_table_that_contradicts_itself_is_refused(wrong, message):
     right = {"rows": ("a",), "columns": ("1",), "evaluate": _nan, "settings": {"a": {}}}
     with pytest.raises(ValueError, match=message):
         Table("t", "caption", **right | wrong)
+
+
+def test_a_cell_whose_fit_was_interrupted_is_not_stored(tmp_path):
+    def interrupted(settings, column, seed):
+        if (column, seed) == ("5", 0):
+            warnings.warn("the model is the best found until then", FitInterruptedWarning, stacklevel=2)
+        return 1.0
+
+    paper = make_paper()
+    paper = replace(paper, tables=(replace(paper.tables[0], evaluate=interrupted),))
+    with pytest.raises(KeyboardInterrupt):
+        run(paper, results=tmp_path)
+    assert not [cell for cell in stored(tmp_path) if (cell["column"], cell["seed"]) == ("5", 0)]

@@ -225,3 +225,13 @@ def test_what_is_refused():
             solve_absolute(space, targets, C)
     with pytest.raises(ValueError, match="start has shape"):
         solve_absolute(space, targets, 1.0, start=np.zeros(len(X)))
+
+
+def test_passes_end_where_rounding_keeps_the_gap():
+    """At a cost at which residuals are rounding, thousands of passes would change nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    gram = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 20)
+    result = solve_absolute(KernelSpace(gram), np.sign(X[:, :1]), 1e12)
+    assert result.status == "max_iter"
+    assert result.n_iter < 3000

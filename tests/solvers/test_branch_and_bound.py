@@ -138,7 +138,7 @@ def test_bounds_and_gains_of_nodes(seed):
         signs = rng.choice([-1.0, 1.0], len(problem.costs))
         signs[rng.random(len(signs)) < 0.6] = 0.0
         signs[problem.label_set.known] = problem.label_set.signs
-        table = _branch_and_bound._blank_table(len(signs))
+        table = _branch_and_bound._blank_table(rows)
         bound, primal = fit(rows, table, signs, np.inf)
         signed = np.flatnonzero(signs)
         (value,), _ = fit_machines(root[signed], problem.costs[signed], signs[None, signed])
@@ -310,6 +310,33 @@ def test_no_time():
     assert (result.status, result.n_iter, result.criterion[-1]) == ("max_iter", 0, 1)
 
 
+@pytest.mark.parametrize("n_sweeps", [0, 1, 5])
+def test_a_machine_that_is_cut_short_still_bounds(n_sweeps):
+    """Time may run out within a node: the dual of what there is stays below the optimum, the primal above."""
+    problem = overlapping()
+    rows = _branch_and_bound._rows_of(problem)
+    labels = problem.best_labels(np.arange(len(problem.costs), dtype=float))
+    root = root_of(gram_of(problem))
+    exact, *_ = fit_margin(root, np.eye(root.shape[1]), labels, problem.costs, squared=True, intercept=True)
+    table = _branch_and_bound._blank_table(rows)
+    table.left[0] = n_sweeps
+    dual, primal = fit(rows, table, labels, np.inf)
+    assert 0 < dual < exact * (1 - 1e-6)
+    assert primal > exact * (1 + 1e-6)
+    table.left[0] = 10**6
+    assert fit(rows, table, labels, np.inf) == pytest.approx((exact, exact), rel=1e-6)
+
+
+def test_an_outlier_of_1e12():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 2)) + [4, 0] * np.where(np.arange(20) % 2, 1, -1)[:, None]
+    X[7, 1] = 1e12
+    problem = transduction(FeatureSpace(X), [0, 1], [-1, 1], 9, 9)
+    result = solve_branch_and_bound(problem, max_nodes=200)
+    assert np.isfinite(result.objective).all()
+    np.testing.assert_array_equal(result.labels[0], np.where(np.arange(20) % 2, 1, -1))
+
+
 def test_callback_stops():
     problem, seen = overlapping(), []
     assert solve_branch_and_bound(problem, callback=seen.append).converged
@@ -338,7 +365,7 @@ def test_interrupts_stop(monkeypatch):
     monkeypatch.setattr(_branch_and_bound, "explore", interrupted)
     result = solve_branch_and_bound(problem)
     check_machine(problem, result)
-    assert result.status == "stopped"
+    assert result.status == "interrupted"
     assert result.n_iter > 0
     assert lowest_bound(result) <= (1 + 1e-9) * best
 
@@ -351,12 +378,13 @@ def test_interrupt_before_the_tree(monkeypatch):
     problem = overlapping()
     result = solve_branch_and_bound(problem)
     check_machine(problem, result)
-    assert (result.status, result.n_iter, result.criterion[-1]) == ("stopped", 0, 1)
+    assert (result.status, result.n_iter, result.criterion[-1]) == ("interrupted", 0, 1)
 
 
 def test_table_holds_the_inverse_and_what_it_leaves():
     problem = overlapping(10.0)
-    rows, table = _branch_and_bound._rows_of(problem), _branch_and_bound._blank_table(40)
+    rows = _branch_and_bound._rows_of(problem)
+    table = _branch_and_bound._blank_table(rows)
     rng = np.random.default_rng(0)
     bordered = np.block([[rows.matrix, np.ones((40, 1))], [np.ones((1, 40)), np.zeros((1, 1))]])
     for _ in range(30):
@@ -376,7 +404,7 @@ def test_promises_hold_in_a_wrong_table():
     rows, root = _branch_and_bound._rows_of(problem), root_of(gram_of(problem))
     signs = np.zeros(len(problem.costs))
     signs[problem.label_set.known] = problem.label_set.signs
-    table = _branch_and_bound._blank_table(len(signs))
+    table = _branch_and_bound._blank_table(rows)
     bound, _ = fit(rows, table, signs, np.inf)
     rng = np.random.default_rng(0)
     table.entries[:] *= 1 + 0.5 * rng.random(table.entries.shape)
@@ -398,7 +426,7 @@ def test_the_bound_of_any_coefficients_holds():
     rows = _branch_and_bound._rows_of(problem)
     rng = np.random.default_rng(0)
     for labels, value in zip(listing.labels[:50], listing.values[:50], strict=True):
-        table = _branch_and_bound._blank_table(len(labels))
+        table = _branch_and_bound._blank_table(rows)
         fit(rows, table, labels, np.inf)
         for size in (1e-6, 1e-3, 0.1, 1.0):  # some get the wrong sign, and no sum is 0
             x = table.x + rng.normal(size=len(labels)) * size * np.abs(table.x).max()

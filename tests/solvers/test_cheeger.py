@@ -100,6 +100,19 @@ def test_no_labeling_in_three_classes_is_better(seed, loss):
     assert energy(result.graph_side.argmax(axis=1)) == pytest.approx(best)
 
 
+@pytest.mark.parametrize("tol", [0.0, 1e-3, 0.1])
+def test_converged_means_that_no_step_of_twenty_gained_more_than_the_tolerance(tol):
+    graph, X, codes, rows = planted((8, 8, 8), 0)
+    start = signs_of(np.arange(24) % 3, 3)  # against the classes
+    result = solve(graph, X, rows, signs_of(codes[rows], 3), start=start, tol=tol)
+    energies = result.objective
+    gains = np.maximum(1 - energies[1:] / np.minimum.accumulate(energies)[:-1], 0)
+    assert result.converged
+    assert result.criterion[-1] == pytest.approx(gains[-20:].max())
+    assert result.criterion[-1] <= tol
+    assert (result.criterion[:20] == 1).all()
+
+
 @pytest.mark.parametrize("loss", [None, "hinge"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_cut_for_nothing_ends_the_iteration(n_classes, loss):
@@ -144,9 +157,9 @@ def test_the_callback_stops_and_so_does_an_interrupt():
     def interrupt():
         raise KeyboardInterrupt
 
-    for how in (lambda: True, interrupt):
+    for how, status in ((lambda: True, "stopped"), (interrupt, "interrupted")):
         result = solve(graph, X, rows, signs_of(codes[rows], 2), tol=0.0, callback=lambda how=how: stop(how))
-        assert (result.status, result.n_iter, len(result.objective)) == ("stopped", 4, 5)
+        assert (result.status, result.n_iter, len(result.objective)) == (status, 4, 5)
 
 
 @pytest.mark.parametrize("loss", [None, "hinge"])

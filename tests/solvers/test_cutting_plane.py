@@ -280,3 +280,44 @@ def test_many_patterns_go_side_by_side():
     assert isinstance(rows._prepare(many, np.zeros(60)), linear._Interleaved)
     few = np.vstack([labels[0], labels[0]])
     assert isinstance(rows._prepare(few, np.zeros(60)), linear._Grouped)
+
+
+@pytest.mark.parametrize("far", [np.float32(1e4), 1e8])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_samples_far_from_zero_are_centered_first(loss, far, kind):
+    """The same as near zero; there, rows with many zeros are to keep them."""
+    rng = np.random.default_rng(0)
+    near = np.round(rng.normal(size=(60, 3)) * 64) / 64  # exact at any offset
+    signs = SignSet(np.arange(4), np.array([1.0, -1.0, 1.0, -1.0]), 60, 25, 30)
+    labels = np.array([signs.best(np.ones(60), near[:, k]) for k in range(2)])
+    found = []
+    for X in (near, (near + np.array([far, 0, far])).astype(np.asarray(far).dtype)):
+        machine = LinearMachine(kind(X), signs, np.full(60, 0.1), loss, offset=1.0)
+        dual, norms, _ = machine.solve(labels, np.full(2, 0.5), np.zeros(60))
+        theta, constants = machine.function(signs.coefficients(dual, labels))
+        scores = machine.scores(signs.coefficients(dual, labels)).T
+        np.testing.assert_allclose(X.astype(float) @ theta + constants, scores, atol=1e-6)
+        found.append((dual, norms, scores))
+    for near_zero, far_away in zip(*found, strict=True):
+        np.testing.assert_allclose(far_away, near_zero, rtol=1e-6, atol=1e-6)
+
+
+def test_squares_beyond_single_precision():
+    X = sp.csr_array((np.random.default_rng(0).normal(size=(20, 3)) * 1e19).astype(np.float32))
+    signs = SignSet(np.arange(2), np.array([1.0, -1.0]), 20, 9, 9)
+    machine = LinearMachine(X, signs, np.ones(20))
+    result = solve_cutting_plane(machine, signs.best(np.ones(20), np.arange(20.0)))
+    assert np.isfinite(result.x).all()
+    assert np.isfinite(result.objective).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_kernel_that_is_none(loss):
+    rng = np.random.default_rng(0)
+    vectors, _ = np.linalg.qr(rng.normal(size=(12, 12)))
+    indefinite = (vectors * np.linspace(-3, 3, 12)) @ vectors.T
+    signs = SignSet(np.arange(2), np.array([1.0, -1.0]), 12, 5, 5)
+    machine = KernelMachine(indefinite, signs, np.full(12, 10.0), loss)
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        solve_cutting_plane(machine, signs.best(np.ones(12), np.arange(12.0)))

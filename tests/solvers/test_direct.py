@@ -202,3 +202,14 @@ def test_result_is_frozen_and_converged_only_by_status():
     assert not result.converged
     with pytest.raises(AttributeError):
         result.status = "converged"
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("size", "status"), [(1.0, "converged"), (1e6, "stalled")])
+def test_a_solution_that_rounding_spoiled_is_not_converged(solver, size, status):
+    """Beside entries of 1e12 the identity has four digits, and so has what it is to settle."""
+    rng = np.random.default_rng(0)
+    Z, y = size * rng.normal(size=(30, 4)), np.sign(rng.normal(size=(30, 2)))
+    result = SOLVERS[solver](KernelSpace(Z @ Z.T), y, np.ones(30))
+    assert result.status == status
+    assert (result.criterion[-1] <= 1e-6) == (status == "converged")

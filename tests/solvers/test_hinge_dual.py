@@ -1,6 +1,5 @@
 """Pairwise steps on the hinge dual against cvxpy, LIBSVM, the closed form and a NumPy twin."""
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -206,15 +205,12 @@ def test_one_sign_is_a_matter_of_the_bias(sign):
         assert result.n_iter == 0
 
 
-def test_result_does_not_depend_on_threads_or_other_columns():
+def test_result_does_not_depend_on_threads_or_other_columns(monkeypatch):
     gram, _, offsets, y, weights = offset_problem(n_columns=4)
-    threads = numba.get_num_threads()
+    monkeypatch.setattr("weakly._threads._most_threads", lambda: 4)
     several = solve_hinge_dual(gram, offsets, y, weights)
-    try:
-        numba.set_num_threads(1)
-        one = solve_hinge_dual(gram, offsets, y, weights)
-    finally:
-        numba.set_num_threads(threads)
+    monkeypatch.setattr("weakly._threads._most_threads", lambda: 1)
+    one = solve_hinge_dual(gram, offsets, y, weights)
     np.testing.assert_array_equal(one.x, several.x)
     alone = solve_hinge_dual(gram, offsets[:, [2]], y[:, [2]], weights)
     np.testing.assert_array_equal(alone.dual[:, 0], several.dual[:, 2])
@@ -247,3 +243,9 @@ def test_a_dual_of_another_problem_is_named():
     gram, _, offsets, y, weights = offset_problem()
     with pytest.raises(ValueError, match="dual has shape"):
         solve_hinge_dual(gram, offsets, y, weights, dual=np.zeros((3, 3)))
+
+
+def test_more_steps_than_a_word_can_count():
+    y = np.array([[1.0], [-1.0]])
+    result = solve_hinge_dual(4 * np.eye(2), np.zeros((2, 1)), y, np.ones(2), max_iter=10**25)
+    np.testing.assert_allclose(result.x, y / 4)

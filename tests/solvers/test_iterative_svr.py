@@ -174,7 +174,7 @@ def test_stopping_early():
         raise KeyboardInterrupt
 
     interrupted = solve_iterative_svr(FeatureSpace(X), start, 0.1, 20, 60, callback=interrupt)
-    assert interrupted.status == "stopped"
+    assert interrupted.status == "interrupted"
     np.testing.assert_array_equal(interrupted.labels[0], start)
 
 
@@ -210,7 +210,7 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
 
     monkeypatch.setattr(weakly.solvers._iterative_svr, "_relabel", interrupted)
     result = solve_iterative_svr(space, start, 0.5, 10, 30, tol=1e-6)
-    assert result.status == "stopped"
+    assert result.status == "interrupted"
     n_kept = len(result.objective)
     assert 0 < n_kept < len(whole.objective)
     np.testing.assert_array_equal(result.objective, whole.objective[:n_kept])

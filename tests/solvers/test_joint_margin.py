@@ -171,4 +171,4 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
 
     monkeypatch.setattr(weakly.solvers._joint_margin, "_fit", interrupted)
     result = solve_joint_margin(machine, start, 3, 15, 25, tol=1e-9)
-    assert (result.status, result.n_iter, len(result.objective)) == ("stopped", 2, 2)
+    assert (result.status, result.n_iter, len(result.objective)) == ("interrupted", 2, 2)

@@ -1,11 +1,14 @@
 """Probabilities of classes along a walk, against dense algebra and against walks themselves."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.oracles.exact import solve_exactly
 from tests.solvers.test_poisson import random_graph
 from weakly.graphs import Graph, neighbor_graph
 from weakly.solvers import solve_label_walk
@@ -103,5 +106,23 @@ def test_what_is_wrong_is_said():
     with pytest.raises(ValueError, match="method is 'fast'"):
         solve_label_walk(graph, codes, 2, method="fast")
     negative = Graph(sp.csr_array(np.array([[0, 5, -4.0], [5, 0, 0], [-4.0, 0, 0]])))
-    with pytest.raises(FloatingPointError, match="weights of the graph"):
+    with pytest.raises(ValueError, match="weights of the graph must be positive"):
         solve_label_walk(negative, np.array([-1, 0, 1]), 2)
+
+
+@pytest.mark.parametrize("method", ["direct", "iterative"])
+@pytest.mark.parametrize("ends", [2.0**-20, 2.0**-40, 2.0**-50])
+def test_walks_that_hardly_ever_end(method, ends):
+    """Two rings of rows, one with labels of two classes, the other with one label."""
+    sizes = 8, 5
+    ring = sp.block_diag([np.roll(np.eye(n), 1, axis=0) + np.roll(np.eye(n), -1, axis=0) for n in sizes])
+    codes = np.full(13, -1)
+    codes[[0, 1, 4, 9]] = 0, 0, 1, 1
+    alpha = 1 - ends
+    result = solve_label_walk(
+        Graph(sp.csr_array(ring)), codes, 2, alpha_labeled=alpha, alpha_unlabeled=alpha, method=method
+    )
+    step = [[Fraction(alpha) * int(weight) / 2 for weight in row] for row in ring.toarray()]
+    matrix = [[int(i == j) - part for j, part in enumerate(row)] for i, row in enumerate(step)]
+    sides = [[Fraction(ends) * int(kind == column) for column in (0, 1, -1)] for kind in codes]
+    np.testing.assert_allclose(result.x, solve_exactly(matrix, sides), rtol=1e-6, atol=1e-9)

@@ -226,5 +226,5 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
     once = solve_margin_planes(linear(Z), start, 0.3, 0.2, callback=lambda: True)
     monkeypatch.setattr(weakly.solvers._margin_planes._Planes, "solve", interrupted)
     result = solve_margin_planes(linear(Z), start, 0.3, 0.2)
-    assert (result.status, result.n_iter) == ("stopped", 1)
+    assert (result.status, result.n_iter) == ("interrupted", 1)
     np.testing.assert_array_equal(result.x, once.x)

@@ -201,7 +201,7 @@ def test_a_callback_and_the_limit_end_the_steps():
     [
         (np.diag([1.0, 1.0, -1.0]), {}, "not positive semi-definite"),
         (np.ones((3, 2)), {}, "must be square"),
-        (np.ones((3, 3)), {}, "nothing to split"),
+        (np.ones((3, 3)), {}, "same to the kernel"),
         (np.eye(3), {"C": 0.0}, "C is 0.0"),
         (np.eye(3), {"ridge": 0.0}, "ridge 0.0"),
         (np.eye(3), {"balance_cost": 0.0}, "all alike would cost nothing"),
@@ -210,3 +210,24 @@ def test_a_callback_and_the_limit_end_the_steps():
 def test_problems_without_an_answer_are_refused(kernel, options, message):
     with pytest.raises(ValueError, match=message):
         solve_margin_sdp(kernel, **{"C": 1.0, **options})
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-24, 1e100])
+def test_the_scale_of_the_kernel_is_that_of_the_cost(scale):
+    """Only the product of both counts, however small or large either is."""
+    kernel = gram_of("rbf", 0)
+    expected = solve_margin_sdp(kernel, 1.0, tol=1e-6)
+    result = solve_margin_sdp(scale * kernel, 1.0 / scale, tol=1e-6)
+    np.testing.assert_allclose(scale * result.objective[-1], expected.objective[-1], rtol=1e-5)
+    np.testing.assert_allclose(scale * result.dual, expected.dual, atol=1e-4)
+    np.testing.assert_array_equal(result.labels, expected.labels)
+    np.testing.assert_allclose(scale * kernel @ result.x, kernel @ expected.x, atol=1e-3)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("C", [1e-300, 1e-30, 1e-14])
+def test_where_no_margin_is_worth_its_cost(C):
+    """Zero margins cost ``C`` for each row, and nothing is cheaper."""
+    result = solve_margin_sdp(gram_of("rbf", 0), C)
+    assert result.converged
+    assert result.objective[-1] == pytest.approx(C * len(result.dual), rel=1e-3)

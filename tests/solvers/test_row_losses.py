@@ -11,7 +11,15 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 
-from weakly.solvers._row_losses import Annealed, Blurred, Bump, TwoSided, balancing_level, squared_hinge
+from weakly.solvers._row_losses import (
+    Annealed,
+    Blurred,
+    Bump,
+    TwoSided,
+    _quantile,
+    balancing_level,
+    squared_hinge,
+)
 
 N_ROWS = 9
 LABELED, UNLABELED = np.arange(3), np.arange(3, N_ROWS)
@@ -270,3 +278,11 @@ def test_next_to_no_steepness():
     """Halving leads to a level 709.5 above one gain and further from all others: a slope of 7e-310."""
     gains = np.array([-1e4] * 5 + [0.0, 0.0, 0.0, 1040.6, 4000.0])
     assert expit(gains - balancing_level(gains, 0.45)).mean() == pytest.approx(0.45, abs=1e-10)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 7, 200])
+def test_quantiles_are_those_of_numpy_to_the_last_digit(n_rows):
+    rng = np.random.default_rng(0)
+    for share in [0.0, 1.0, *rng.random(50)]:
+        values = rng.normal(size=n_rows)
+        assert _quantile(values, share) == np.quantile(values, share)

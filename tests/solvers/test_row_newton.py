@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from tests.oracles.exact import solve_exactly
 from weakly.solvers import TwoSided, fit_rows
-from weakly.solvers._centered_rows import CenteredRows
+from weakly.solvers._centered_rows import CenteredRows, far_means, less_means
 from weakly.solvers._row_kernels import curved_product, row_arrays, row_products, row_sum
 from weakly.solvers._row_losses import Bump
+from weakly.solvers._row_newton import solve_shifted
 from weakly.spaces import FeatureSpace, KernelSpace
 
 TIGHT = 1e-10  # more than rounding leaves to some problems, which then end without convergence
@@ -481,3 +483,52 @@ def test_rows_that_say_nothing_are_no_failure(space, X, signs):
     np.testing.assert_allclose(fit.scores, mean, atol=1e-12)
     assert fit.objective == pytest.approx(0.35 * np.sum((1 - signs * mean) ** 2), rel=1e-12)
     assert fit.converged
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("change", ["as it is", "row", "column", "all"])
+def test_normal_equations_with_huge_entries(change):
+    """What is not in the direction of the huge entries is found to the last digits all the same."""
+    rng = np.random.default_rng(0)
+    A = rng.integers(-9, 10, size=(8, 4))
+    side = rng.integers(-9, 10, size=4)
+    if change == "row":
+        A[5] = 10**12
+    elif change == "column":
+        A[:, 2] *= 10**12
+    elif change == "all":
+        A *= 10**9
+    whole = A.astype(object)
+    matrix = (whole.T @ whole + np.eye(4, dtype=int)).tolist()
+    expected = solve_exactly(matrix, side[:, None].tolist())[:, 0]
+    np.testing.assert_allclose(solve_shifted(A.astype(float), side.astype(float)), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("entries", [np.float32, np.float64])
+def test_features_far_from_zero_lose_their_means(entries):
+    """Whatever the container; features with many zeros keep them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4)) + np.array([50, 0, -7, 0])
+    X[:, 3] *= rng.random(30) < 0.1
+    X = X.astype(entries)
+    means = far_means(X)
+    np.testing.assert_allclose(
+        means, [X[:, 0].mean(dtype=float), 0, X[:, 2].mean(dtype=float), 0], rtol=1e-12
+    )
+    np.testing.assert_allclose(far_means(sp.csr_array(X)), means, rtol=1e-12)
+    expected = X.astype(float) - means
+    np.testing.assert_allclose(less_means(X, means), expected)
+    sparse = less_means(sp.csr_array(X), means)
+    np.testing.assert_allclose(sparse.toarray(), expected)
+    assert sparse.nnz == np.count_nonzero(expected)
+    assert less_means(sparse, np.zeros(4)) is sparse
+
+
+def test_conjugate_gradients_end_where_rounding_takes_over():
+    """One huge row, and a gradient whose square is no number beside it."""
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    X[7] = 1e12
+    loss = TwoSided(1.0 * (np.arange(20) % 2 == 0), 1.0 * (np.arange(20) % 2 == 1))
+    fit = fit_rows(FeatureSpace(sp.csr_array(X)), loss, tol=1e-6)
+    assert np.isfinite(fit.objective)
+    assert np.isfinite(fit.scores).all()

@@ -267,12 +267,13 @@ def test_callbacks_see_every_stage_and_stop(optimizer):
     seen = []
     whole = solve_transduction(problem, optimizer, callback=seen.append)
     assert whole.status == "converged"
-    assert seen == list(range(1, whole.n_iter + 1))
+    assert seen == list(range(whole.n_iter + 1))
     assert whole.n_iter > 2
-    for last in (1, 2):
+    for last in (0, 1, 2):
         stopped = solve_transduction(problem, optimizer, callback=lambda n, last=last: n < last)
         assert (stopped.status, stopped.n_iter) == ("stopped", last)
         check(problem, stopped)
+        assert len(stopped.objective) == 1  # one machine, and no further labels
 
 
 @OPTIMIZERS
@@ -286,7 +287,7 @@ def test_an_interrupt_keeps_what_was_found(optimizer):
         raise KeyboardInterrupt
 
     result = finish(problem, interrupted(), tol=1e-4)
-    assert (result.status, result.n_iter) == ("stopped", 2)
+    assert (result.status, result.n_iter) == ("interrupted", 2)
     check(problem, result)
     asked = solve_transduction(problem, optimizer, callback=lambda n: n < 2)
     np.testing.assert_array_equal(result.labels, asked.labels)
@@ -300,7 +301,7 @@ def test_an_interrupt_before_anything_was_found():
         yield
 
     result = finish(problem, interrupted(), tol=1e-6)
-    assert (result.status, result.n_iter) == ("stopped", 0)
+    assert (result.status, result.n_iter) == ("interrupted", 0)
     check(problem, result)
     supervised = problem.supervised(1e-6)
     root = root_of(gram_of(problem.ground.space))[:2]
@@ -308,7 +309,7 @@ def test_an_interrupt_before_anything_was_found():
         root, np.eye(root.shape[1]), problem.label_set.signs, np.ones(2), squared=True, intercept=True
     )
     assert supervised.objective == pytest.approx(value, rel=1e-6)
-    _, labels, history = settle(problem, Found(supervised.scores), 1e-6)
+    _, labels, history = settle(problem, Found(supervised.scores), 1e-6, most_rounds=1)
     np.testing.assert_array_equal(result.labels[0], labels)
     np.testing.assert_allclose(result.objective, history, rtol=1e-6)
 
@@ -321,7 +322,7 @@ def test_an_interrupt_of_a_callback():
             raise KeyboardInterrupt
 
     result = solve_transduction(problem, callback=interrupting)
-    assert (result.status, result.n_iter) == ("stopped", 3)
+    assert (result.status, result.n_iter) == ("interrupted", 3)
     check(problem, result)
 
 
@@ -370,6 +371,20 @@ def test_back_to_the_space_that_was_given(kind, is_labeled):
     np.testing.assert_allclose(ground.space.scores(raw) + offset, expected, atol=1e-9)
     metric = gram_of(ground.centered) if isinstance(ground.space, KernelSpace) else np.eye(len(theta))
     assert ground.space.inner(raw, raw) == pytest.approx(theta @ metric @ theta, rel=1e-9)
+
+
+@OPTIMIZERS
+def test_features_beyond_the_number_of_samples_cost_nothing(optimizer):
+    """The solver works in the span of the samples, and returns the function that their kernel gives."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 300)) + 3 * np.repeat([-1.0, 1.0], 6)[:, None] * (np.arange(300) < 2)
+    spaces = FeatureSpace(X), KernelSpace(X @ X.T)
+    problems = [transduction(space, [0, 6], [-1, 1], 5, 5) for space in spaces]
+    features, kernel = (solve_transduction(problem, optimizer, tol=1e-10) for problem in problems)
+    assert problems[0].ground.centered.n_params == problems[0].ground.coordinates.n_params == 12
+    assert features.objective[-1] == pytest.approx(kernel.objective[-1], rel=1e-9)
+    np.testing.assert_allclose(features.x, X.T @ kernel.x, atol=1e-7)
+    assert features.intercept == pytest.approx(kernel.intercept, abs=1e-7)
 
 
 @pytest.mark.parametrize("optimizer", ["cccp", "gradient", "newton", "continuation"])

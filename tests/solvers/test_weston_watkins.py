@@ -142,7 +142,7 @@ def test_stopping_early():
         raise KeyboardInterrupt
 
     interrupted = solve_weston_watkins(KernelSpace(X @ X.T), costs, tol=1e-12, callback=interrupt)
-    assert interrupted.status == "stopped"
+    assert interrupted.status == "interrupted"
     W = np.vstack([X.T @ interrupted.x, interrupted.intercept])
     assert interrupted.objective[-1] == pytest.approx(pair_objective(with_constant(X), W, costs), rel=1e-9)
 

@@ -9,15 +9,19 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import dirichlet_multinomial
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
 import weakly.svm._transduction as transduction
-from weakly import TransductiveLinearSVC, TransductiveSVC
-from weakly._estimator import smoothed_shares
+import weakly.svm._transductive as transductive
+from weakly import TransductiveLinearSVC, TransductiveSVC, WellSVC
+from weakly._class_prior import expected_prior
+from weakly.exceptions import FitInterruptedWarning
 from weakly.model_selection import PartiallyLabeledKFold
+from weakly.solvers import solve_branch_and_bound
 from weakly.svm._transductive import OPTIMIZERS
 
 SEARCHING = [name for name in OPTIMIZERS if name != "branch_and_bound"]
@@ -293,9 +297,9 @@ def test_expected_shares_are_a_posterior_mean(counts):
         likelihood = dirichlet_multinomial.pmf(counts, alpha, counts.sum())
         total += likelihood
         mean += likelihood * (counts + alpha) / (counts + alpha).sum()
-    np.testing.assert_allclose(smoothed_shares(counts), mean / total)
+    np.testing.assert_allclose(expected_prior(counts), mean / total)
     equal = 1 / len(counts)
-    assert (np.abs(smoothed_shares(counts) - equal) <= np.abs(counts / counts.sum() - equal) + 1e-12).all()
+    assert (np.abs(expected_prior(counts) - equal) <= np.abs(counts / counts.sum() - equal) + 1e-12).all()
 
 
 def test_shares_come_from_the_labels_or_are_given():
@@ -309,7 +313,7 @@ def test_shares_come_from_the_labels_or_are_given():
 
 def test_errors_say_what_to_do():
     X, _, partial = blobs()
-    with pytest.raises(ValueError, match=r"balance must be 'labeled', .* or 2 positive shares"):
+    with pytest.raises(ValueError, match=r"balance must be 'labeled', .*, 2 positive proportions"):
         TransductiveSVC(balance=[1, 2, 3]).fit(X, partial)
     with pytest.raises(ValueError, match="'balance' parameter"):
         TransductiveSVC(balance=None).fit(X, partial)
@@ -335,8 +339,9 @@ def test_an_interrupt_ends_with_what_was_found(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(transduction.Progress, "count", interrupt)
-    model = TransductiveSVC().fit(X, partial)
-    assert model.result_.status == "stopped"
+    with pytest.warns(FitInterruptedWarning, match="TransductiveSVC was interrupted"):
+        model = TransductiveSVC().fit(X, partial)
+    assert model.result_.status == "interrupted"
     assert keeps_the_balance(model, partial < 0)
 
 
@@ -358,3 +363,58 @@ def test_search_over_parameters(make):
     partial = np.where(np.arange(120) % 6 == 0, y, -1)
     search = GridSearchCV(make(), {"C_unlabeled": [0.01, 0.1]}, cv=PartiallyLabeledKFold(3)).fit(X, partial)
     assert np.mean(search.predict(X) == y) > 0.85
+
+
+@pytest.mark.parametrize(
+    "machine", [TransductiveSVC(kernel="linear", optimizer="multi_switch"), TransductiveLinearSVC()], ids=repr
+)
+@pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n_features", [3, 200])
+def test_an_outlier_of_1e12_does_not_hide_the_other_samples(machine, n_features):
+    X, y, partial = blobs((40, 40, 40), distance=20.0, n_features=n_features)
+    X[np.flatnonzero(partial < 0)[10]] = 1e12
+    assert np.mean(machine.fit(X, partial).transduction_ == y) > 0.8
+
+
+@pytest.mark.parametrize("optimizer", LINEAR)
+@pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_outlier_among_sparse_samples(optimizer):
+    X, y, partial = blobs((40, 40, 40), distance=9.0)
+    X[np.flatnonzero(partial < 0)[10]] = 1e12
+    model = TransductiveLinearSVC(optimizer=optimizer).fit(sp.csr_array(X), partial)
+    assert np.mean(model.transduction_ == y) > 0.8
+
+
+@pytest.mark.parametrize("machine", [TransductiveSVC(kernel="linear"), TransductiveLinearSVC()], ids=repr)
+@pytest.mark.filterwarnings("error")
+def test_features_of_very_different_scale(machine):
+    X, _, partial = blobs((40, 40, 40))
+    machine.fit(X * [1e-8, 1.0, 1e8], partial)
+    assert machine.result_.converged
+
+
+@pytest.mark.parametrize("machine", [*MACHINES, WellSVC(), WellSVC(loss="hinge")], ids=repr)
+@pytest.mark.parametrize("weight", [1e-300, 1e300])
+def test_weights_beyond_the_range_of_costs(machine, weight):
+    X, _, partial = blobs()
+    with pytest.raises(ValueError, match="sample_weight has entries from 1e"):
+        machine.fit(X, partial, sample_weight=np.full(len(X), weight))
+    with pytest.raises(ValueError, match="C times sample_weight is"):
+        clone(machine).set_params(C=weight).fit(X, partial)
+    with pytest.raises(ValueError, match="C_unlabeled is"):
+        clone(machine).set_params(C_unlabeled=weight).fit(X, partial)
+
+
+def test_the_time_is_that_of_all_classes_together(monkeypatch):
+    X, _, partial = blobs((20, 20, 20))
+    clock, given = iter([0.0, 0.0, 1.0, 20.0]), []
+
+    def solve(problem, max_seconds, **settings):
+        given.append(max_seconds)
+        return solve_branch_and_bound(problem, max_nodes=1)
+
+    monkeypatch.setattr(transductive, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(transductive, "solve_branch_and_bound", solve)
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        TransductiveSVC(optimizer="branch_and_bound", max_seconds=9).fit(X, partial)
+    assert given == [3.0, 4.0, 0.0]  # a third of nine; half of eight; and the last came too late

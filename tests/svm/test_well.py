@@ -177,7 +177,7 @@ def test_without_shares_the_first_labeling_is_that_of_a_supervised_machine():
 
 def test_errors_say_what_to_do():
     X, _, partial = two_blobs()
-    with pytest.raises(ValueError, match=r"balance must be 'labeled', None, .* or 2 positive shares"):
+    with pytest.raises(ValueError, match=r"balance must be 'labeled', None, .*, 2 positive proportions"):
         WellSVC(balance=[1, 2, 3]).fit(X, partial)
     with pytest.raises(ValueError, match="'balance' parameter"):
         WellSVC(balance=1.5).fit(X, partial)

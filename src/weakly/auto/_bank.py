@@ -18,18 +18,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
+from weakly._blocks import canonical
+from weakly._columns import occupied_columns
 from weakly._device import to_host
 from weakly._memory import dense_bytes, memory_limit
 from weakly._neighbors import search_neighbors
 from weakly._progress import Progress
 from weakly._row_keys import row_keys
-from weakly.auto._prepare import Preparation, canonical, learn_preparation
+from weakly.auto._prepare import Preparation, learn_preparation
 from weakly.auto._spectra import (
     DistanceKernel,
     cluster_counts,
@@ -40,7 +41,15 @@ from weakly.auto._spectra import (
     whitening_of,
     whole,
 )
-from weakly.auto._views import FirstDirections, Interpolation, Projection, Reference, ViewMap, Views
+from weakly.auto._views import (
+    Columns,
+    FirstDirections,
+    Interpolation,
+    Projection,
+    Reference,
+    ViewMap,
+    Views,
+)
 from weakly.graphs import Graph, join_neighbors
 from weakly.spaces import Coordinates, FilteredSpace
 
@@ -249,11 +258,13 @@ class _Builder:
         device: str | None = None,
     ) -> None:
         self.rows, self.keys, self.size, self.seed = rows, keys, size, seed
-        self.variances, self.directions = principal_components(rows, size.n_components)
-        projection = Projection(self.directions[:, :SEARCH_COMPONENTS]) if rows.shape[0] > MANY_ROWS else None
+        self.occupied = Columns(occupied_columns(rows))
+        self.values = self.occupied.of(rows)
+        self.variances, self.directions = principal_components(self.values, size.n_components)
+        projection = self._projection(SEARCH_COMPONENTS) if rows.shape[0] > MANY_ROWS else None
         self.reference = Reference(
             prepare=prepare,
-            landmarks=rows[: size.n_landmarks],
+            landmarks=rows if rows.shape[0] <= size.n_landmarks else rows[: size.n_landmarks],  # stored once
             projection=projection,
             searched=rows if projection is None else projection.of(rows),
             n_neighbors=min(max(NEIGHBORS), rows.shape[0] - 1),
@@ -261,13 +272,16 @@ class _Builder:
         )
         self.views = Views(rows, self.reference)
 
+    def _projection(self, n_components: int) -> Projection:
+        return Projection(self.directions[:, :n_components], self.occupied.columns)
+
     def _coordinates(
         self, values: Any, measure: Callable[[Views], Any], rotation: np.ndarray | None = None
     ) -> Coordinates:
         return Coordinates(values, ViewMap(self.reference, measure), rotation)
 
     def supervised(self) -> Iterator[Candidate]:
-        yield candidate_of("linear", "sup", self._coordinates(self.rows, attrgetter("rows")))
+        yield candidate_of("linear", "sup", self._coordinates(self.values, self.occupied))
         between = np.sqrt(to_host(self.views.squared_distances[: self.size.n_landmarks]))
         median = float(np.median(between[np.triu_indices(len(between), 1)])) or 1.0
         kernels = {f"rbf, width {width:g}": DistanceKernel("rbf", width * median) for width in WIDTHS}
@@ -313,10 +327,10 @@ class _Builder:
                 yield self._common_clusters(name, "graph", embed, embed.of(vectors), n_clusters)
 
     def principal(self, n_classes: int) -> Iterator[Candidate]:
-        coordinates = self._coordinates(self.rows, attrgetter("rows"), self.directions)
+        coordinates = self._coordinates(self.values, self.occupied, self.directions)
         for name, weights in component_filters(self.variances).items():
             yield candidate_of(name, "pca", coordinates, weights)
-        embed = Projection(self.directions[:, :CLUSTERED_COMPONENTS])
+        embed = self._projection(CLUSTERED_COMPONENTS)
         embedding = embed.of(self.rows)
         for n_clusters in self._cluster_counts(n_classes):
             name = f"{n_clusters} clusters of components"

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,9 @@ from sklearn.utils import check_random_state
 
 from weakly._anchor_map import learn_anchors
 from weakly._blocks import ArrayBlocks, RowBlocks
+from weakly._columns import occupied_columns
 from weakly._device import to_host
+from weakly._magnitude import squarable
 from weakly._progress import Progress
 from weakly.auto._bank import (
     CLUSTERED_COMPONENTS,
@@ -54,7 +55,15 @@ from weakly.auto._spectra import (
     whitening_of,
     whole,
 )
-from weakly.auto._views import AnchorValues, FirstDirections, Projection, Reference, ViewMap, Views
+from weakly.auto._views import (
+    AnchorValues,
+    Columns,
+    FirstDirections,
+    Projection,
+    Reference,
+    ViewMap,
+    Views,
+)
 from weakly.spaces import Coordinates
 
 N_ANCHORS = 2000
@@ -169,6 +178,7 @@ def build_block_bank(
     progress = Progress("bank", verbose)
     with progress.stage("a sample of rows"):
         sample = first_rows(blocks, _sample_size(blocks), seed)
+        squarable(sample)
         prepared = learn_preparation(sample, preparation)
     with progress.stage("components and anchors"):
         builder = _Builder(blocks, prepared(sample), prepared, seed, device)
@@ -198,8 +208,10 @@ class _Builder:
     ) -> None:
         self.blocks, self.seed, self.n_rows = blocks, seed, blocks.shape[0]
         self.size = SIZE_OF_MANY if self.n_rows > MANY_ROWS else SIZES["fast"]
-        self.variances, self.directions = principal_components(sample, self.size.n_components)
-        projection = Projection(self.directions[:, :SEARCH_COMPONENTS])
+        self.occupied = Columns(occupied_columns(sample))
+        found = principal_components(self.occupied.of(sample), self.size.n_components)
+        self.variances, self.directions = found
+        projection = self._projection(SEARCH_COMPONENTS)
         searched = projection.of(sample)
         n_anchors = max(2, min(N_ANCHORS, self.n_rows // ROWS_PER_ANCHOR))
         self.neighbors = tuple(k for k in ANCHOR_NEIGHBORS if k <= n_anchors) or (n_anchors,)
@@ -214,6 +226,9 @@ class _Builder:
         self.reference = Reference(prepare, landmarks, projection, None, 0, anchors, device)
         self.sample = Views(sample, self.reference)
         self._place_kernels()
+
+    def _projection(self, n_components: int) -> Projection:
+        return Projection(self.directions[:, :n_components], self.occupied.columns)
 
     def _place_kernels(self) -> None:
         """Kernels with the landmarks, whose values among themselves fix widths and whitenings."""
@@ -230,9 +245,9 @@ class _Builder:
 
     def sum_up(self) -> None:
         """All sums that do not hang on others, in one pass."""
-        plain = {"linear": CoordinateSums(attrgetter("rows"))}
+        plain = {"linear": CoordinateSums(Columns(None))}  # others than the sample may have more features
         plain |= {name: CoordinateSums(*kernel) for name, kernel in self.kernels.items()}
-        plain |= {"components": CoordinateSums(plain["linear"].measure, self.directions)}
+        plain |= {"components": CoordinateSums(self.occupied, self.directions)}
         ambient = AmbientSums(*self.kernels[self.ambient], self.neighbors)
         del plain[self.ambient]
         graphs = [AnchorSums(k) for k in self.neighbors]
@@ -299,7 +314,7 @@ class _Builder:
                 clusterings.append((name, "graph", self._clusterings(embed, vectors, n_clusters)))
         for name, weights in component_filters(self.variances).items():
             yield candidate_of(name, "pca", self.coordinates["components"], weights)
-        embed = Projection(self.directions[:, :CLUSTERED_COMPONENTS])
+        embed = self._projection(CLUSTERED_COMPONENTS)
         for n_clusters in counts:
             found = self._clusterings(embed, self.sample.rows, n_clusters)
             clusterings.append((f"{n_clusters} clusters of components", "pca", found))

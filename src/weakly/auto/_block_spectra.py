@@ -12,10 +12,9 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 
 from weakly._anchor_map import weight_statistics
-from weakly._blocks import ArrayBlocks, RowBlocks
+from weakly._blocks import ArrayBlocks, RowBlocks, canonical
 from weakly._device import dtype_of, is_tensor, to_device, to_host
 from weakly._row_keys import row_keys
-from weakly.auto._prepare import canonical
 from weakly.auto._spectra import Clusterings
 from weakly.auto._views import BLOCK, Reference, Views
 

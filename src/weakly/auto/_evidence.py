@@ -47,7 +47,7 @@ def verdict_of(log_odds: float) -> str:
     return "The labels speak for the supervised kernels, which decide alone: unlabelled rows are left out."
 
 
-def tabulate(candidates: list[Candidate], choice: Choice, refit: Refit | None, mode: str) -> np.recarray:
+def tabulate(candidates: list[Candidate], choice: Choice, refit: Refit | None, mode: str) -> np.ndarray:
     """All candidates with their scores and weights, the heaviest first."""
     refit_weight = 0.0 if refit is None else refit.weight
     weights = choice.weights() * (1 - refit_weight)
@@ -63,4 +63,4 @@ def tabulate(candidates: list[Candidate], choice: Choice, refit: Refit | None, m
     if refit is not None:
         lines.append(("total variation", "tv", refit.log_likelihood, refit_weight))
     table = np.array(lines, dtype=_TABLE)
-    return table[np.argsort(-table["weight"], kind="stable")].view(np.recarray)
+    return table[np.argsort(-table["weight"], kind="stable")]

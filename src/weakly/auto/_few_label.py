@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 
 import joblib
@@ -11,12 +10,15 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from weakly._blocks import ArrayBlocks, is_collection
+from weakly._blocks import ArrayBlocks, canonical, is_collection
 from weakly._calibration import fit_temperature, probabilities
+from weakly._class_prior import check_class_prior, warn_of_unseen
 from weakly._compat import StrOptions, check_params
 from weakly._device import to_host
-from weakly._estimator import DeviceMixin, ScoredClassifier, check_shares
+from weakly._estimator import DeviceMixin, ScoredClassifier
+from weakly._fitting import atomic_fit
 from weakly._labels import encode_labels
+from weakly._magnitude import squarable
 from weakly._progress import Progress
 from weakly.auto._bank import build_bank
 from weakly.auto._blend import Fits, average
@@ -24,7 +26,7 @@ from weakly.auto._block_bank import build_block_bank
 from weakly.auto._block_fit import average_blocks, pose_blocks, publish_blocks
 from weakly.auto._choice import choose, pose
 from weakly.auto._evidence import Evidence, tabulate, verdict_of
-from weakly.auto._prepare import PREPARATIONS, canonical
+from weakly.auto._prepare import PREPARATIONS
 from weakly.auto._refits import refit_total_variation
 
 MOST_SCORED = 500  # labels that choose; more only cost time
@@ -197,6 +199,7 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
             model._function = self._function.to_numpy()
         return model
 
+    @atomic_fit
     def precompute(self, X, n_classes):
         """Build the kernels of rows before there are labels, for any number of fits on the same rows.
 
@@ -218,6 +221,7 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         self._bank(rows, blocks, n_classes, keep=True)
         return self
 
+    @atomic_fit
     def fit(self, X, y):
         """Fit on labelled and unlabelled rows together.
 
@@ -272,7 +276,8 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
                 "graph='knn' or effort='fast'."
             )
         self._choose_device(X)
-        X = canonical(validate_data(self, to_host(X), ensure_min_samples=2, order="C", **_ROWS))
+        X = validate_data(self, to_host(X), ensure_min_samples=2, order="C", **_ROWS)
+        X = squarable(canonical(X))
         is_large = X.shape[0] > MOST_NEIGHBOR_ROWS and self.effort == "fast"
         in_blocks = self.graph == "anchor" or (self.graph == "auto" and is_large)
         return X, ArrayBlocks(X) if in_blocks else None
@@ -306,23 +311,12 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         return bank
 
     def _shares(self, labels, y):
-        """Shares of the classes where given, with a warning about classes that no label has."""
-        unseen = [name for name in _unused_categories(y, labels.classes) if name != self.unlabeled]
-        shares = self.class_prior
-        if isinstance(shares, Mapping):
-            unseen += [name for name in shares if name not in labels.classes]
-            absent = [name for name in labels.classes.tolist() if name not in shares]
-            if absent:
-                raise ValueError(f"class_prior has no share for {absent}: give one for every class.")
-            shares = [shares[name] for name in labels.classes.tolist()]
-        if unseen:
-            warnings.warn(
-                f"no row is labelled {', '.join(map(repr, dict.fromkeys(unseen)))}: no row will be. Label at "
-                "least one row of each class.",
-                UserWarning,
-                stacklevel=3,
-            )
-        return None if shares is None else check_shares(shares, labels.n_classes, "class_prior must be None")
+        """Class proportions where given, with a warning about classes that no label has."""
+        given = self.class_prior
+        named = given if isinstance(given, Mapping) else ()
+        unused = _unused_categories(y, labels.classes)
+        warn_of_unseen(name for name in unused if name != self.unlabeled and name not in named)
+        return None if given is None else check_class_prior(given, labels.classes, "class_prior")
 
     def _choose(self, candidates, problem):
         choice = choose(candidates, problem.first(MOST_SCORED))
@@ -369,7 +363,7 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
 
     def _decisions(self, X):
         check_is_fitted(self, "_function")
-        X = canonical(validate_data(self, to_host(X), reset=False, **_ROWS))
+        X = squarable(canonical(validate_data(self, to_host(X), reset=False, **_ROWS)))
         return self._function(X).astype(X.dtype, copy=False)
 
 

@@ -46,14 +46,6 @@ class Preparation:
         return f"{self.kind}: {self.reason}"
 
 
-def canonical(X: Any) -> Any:
-    """Sparse rows without repeated entries, sorted; dense rows as they are."""
-    if sp.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
-
-
 def learn_preparation(X: Any, kind: str = "auto") -> Preparation:
     """Decide how rows are prepared, and learn what that takes.
 

@@ -98,6 +98,8 @@ def _scores(method: Any, rows: Any, problem: Problem) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rows that no label reaches, and of fits cut short
         method.fit(rows, y)
+    if getattr(getattr(method, "result_", None), "status", None) in ("interrupted", "stopped"):
+        raise KeyboardInterrupt  # half an answer would be weighed as if it were a whole one
     logs = np.log(np.maximum(method.label_distributions_, _LEAST_PROBABILITY))
     scores = np.full((len(y), problem.n_classes), logs.min())
     scores[:, method.classes_] = logs

@@ -15,6 +15,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from weakly._device import dtype_of, is_tensor, namespace, to_host
+from weakly._memory import dense_bytes, memory_limit
 from weakly.auto._views import BLOCK, Views
 from weakly.graphs import Graph
 from weakly.spaces import Coordinates
@@ -193,8 +194,13 @@ def _nearest(rows: np.ndarray, centres: np.ndarray, grain: float) -> np.ndarray:
 
 
 def principal_components(rows: Any, n_components: int) -> tuple[np.ndarray, np.ndarray]:
-    """Variances and directions of the largest principal components of rows; centred rows are never formed."""
+    """Variances and directions of the largest principal components of rows; centred rows are never formed.
+
+    There are fewer of them where the directions would pass half the memory limit.
+    """
     n_rows, n_columns = rows.shape
+    affordable = memory_limit() // (2 * dense_bytes(n_columns))
+    n_components = max(1, min(n_components, affordable))
     mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
     if n_columns <= min(n_rows, _GRAM_SIDE):
         covariance = safe_sparse_dot(rows.T, rows, dense_output=True).astype(np.float64) / n_rows - np.outer(
@@ -202,18 +208,26 @@ def principal_components(rows: Any, n_components: int) -> tuple[np.ndarray, np.n
         )
         values, directions = sla.eigh(covariance, check_finite=False)
     elif n_rows <= _GRAM_SIDE:
-        gram = safe_sparse_dot(rows, rows.T, dense_output=True).astype(np.float64) / n_rows
-        level = gram.mean(axis=0)
-        values, vectors = sla.eigh(gram - level - level[:, None] + level.mean(), check_finite=False)
-        values = np.maximum(values, 0)
-        safe = np.sqrt(np.maximum(values, values[-1] * _LEAST_VARIANCE) * n_rows)
-        directions = (rows.T @ vectors - np.outer(mean, vectors.sum(axis=0))) / safe
+        values, directions = _gram_components(rows, n_components)
     else:
         values, directions = _lanczos_components(rows, mean.astype(rows.dtype), n_components)
     values, directions = values[::-1][:n_components], directions[:, ::-1][:, :n_components]
     kept = values > max(values[0], 0) * _LEAST_VARIANCE
     kept[0] = True  # of rows that are all equal, too
     return np.maximum(values[kept], 0), directions[:, kept]
+
+
+def _gram_components(rows: Any, n_components: int) -> tuple[np.ndarray, np.ndarray]:
+    """The last so many eigenvalues and directions, from the products of few rows with each other."""
+    n_rows = rows.shape[0]
+    gram = safe_sparse_dot(rows, rows.T, dense_output=True).astype(np.float64) / n_rows
+    level = gram.mean(axis=0)
+    values, vectors = sla.eigh(gram - level - level[:, None] + level.mean(), check_finite=False)
+    values, vectors = np.maximum(values[-n_components:], 0), vectors[:, -n_components:]
+    lengths = np.sqrt(np.maximum(values, values[-1] * _LEAST_VARIANCE) * n_rows)
+    directions = rows.T @ (vectors - vectors.mean(axis=0))  # those of the centred rows
+    directions /= np.where(lengths > 0, lengths, 1)  # of rows that are all equal no direction is left
+    return values, directions
 
 
 def _lanczos_components(rows: Any, mean: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:

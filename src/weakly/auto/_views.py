@@ -15,7 +15,9 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 
 from weakly._anchor_map import AnchorMap, weight_matrix
+from weakly._columns import pick_columns
 from weakly._device import to_device
+from weakly._threads import openmp_after_fork
 
 BLOCK = 4096  # rows measured at a time
 
@@ -60,6 +62,10 @@ class Reference:
     def index(self) -> NearestNeighbors:
         return NearestNeighbors(n_neighbors=self.n_neighbors).fit(self.searched)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The index of a search is a second copy of the rows and is rebuilt on demand: it does not travel.
+        return {name: value for name, value in vars(self).items() if name != "index"}
+
 
 class Views:
     """Measurements of some rows.
@@ -100,7 +106,8 @@ class Views:
         """
         reference = self.reference
         sought = self._sought
-        nearest = reference.index.kneighbors(sought, return_distance=False)
+        with openmp_after_fork():
+            nearest = reference.index.kneighbors(sought, return_distance=False)
         # The search's own distances of copies are 0 up to rounding only.
         squared = np.empty(nearest.shape)
         for place, column in enumerate(nearest.T):
@@ -182,16 +189,40 @@ class ViewMap:
 
 
 @dataclass(frozen=True, eq=False)
+class Columns:
+    """Some features of samples, as values.
+
+    Parameters
+    ----------
+    columns : ndarray of int or None
+        The features; ``None`` is all.
+    """
+
+    columns: np.ndarray | None
+
+    def __call__(self, views: Views) -> Any:
+        """These features of prepared samples."""
+        return self.of(views.rows)
+
+    def of(self, rows: Any) -> Any:
+        """The same for samples without views."""
+        return pick_columns(rows, self.columns)
+
+
+@dataclass(frozen=True, eq=False)
 class Projection:
     """Combinations of the columns of rows.
 
     Parameters
     ----------
-    directions : ndarray of shape (n_features, n_components)
+    directions : ndarray of shape (n_columns, n_components)
         One combination per column.
+    columns : ndarray of int or None, default=None
+        The features that take part; ``None`` is all.
     """
 
     directions: np.ndarray
+    columns: np.ndarray | None = None
 
     def __call__(self, views: Views) -> np.ndarray:
         """Project rows, which are not centred: distances do not need it."""
@@ -199,7 +230,7 @@ class Projection:
 
     def of(self, rows: Any) -> np.ndarray:
         """Project prepared rows."""
-        return rows @ self.directions.astype(rows.dtype, copy=False)
+        return pick_columns(rows, self.columns) @ self.directions.astype(rows.dtype, copy=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from weakly._calibration import fit_temperature, prior_temperature, probabilities
 from weakly._compat import Interval, StrOptions, check_params, check_sample_weight
 from weakly._estimator import ScoredClassifier, refuse_collection
+from weakly._fitting import atomic_fit
 from weakly._labels import encode_labels
 from weakly._progress import Progress
 from weakly.boosting._boost import boost, start
 from weakly.boosting._forest import TreeRules
 from weakly.boosting._learners import EstimatorLearner, TreeLearner
+from weakly.boosting._objectives import class_order
 
 
 def count_hidden(labels, weights):
@@ -71,6 +73,7 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
         finite = "allow-nan" if get_tags(self).input_tags.allow_nan else True
         return validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=finite, **how)
 
+    @atomic_fit
     def fit(self, X, y, sample_weight=None):
         """Fit on labelled and unlabelled rows together.
 
@@ -93,6 +96,8 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
         problem = self._problem_of(X, labels, weights) if self.warm_start else None
         if not self._goes_on(problem):
             self.classes_, self._seed = labels.classes, self._draw_seed()
+            known = X[labels.labeled], labels.labeled_codes, weights[labels.labeled]
+            self._order = class_order(*known, labels.n_classes)
             with progress.stage("bins"):
                 self._learner = self._make_learner(X[weights > 0])
             self._ensembles = None
@@ -163,8 +168,10 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
 
     def _rounds(self, data, objective, n_classes, progress, *, problem=0, before=None, step=None, share=1):
         """Rounds of one problem, on from ``before`` if given."""
-        ensemble = before or start(objective.codes, n_classes, self.response)
-        return boost(
+        # Problems of a class against the rest have columns of their own.
+        order = self._order if n_classes == len(self._order) else np.arange(n_classes)
+        ensemble = before.copy() if before else start(objective.codes, order, self.response)
+        boost(
             ensemble,
             self._learner,
             data,
@@ -176,6 +183,7 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
             tol=self.tol,
             callback=progress.count,
         )
+        return progress.watch(ensemble)
 
     def _rounds_on_labels(self, objective, data, labels, progress, n_classes=None, **how):
         """Rounds on labelled rows alone; return scores of all rows too."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba
 import numpy as np
 
 from weakly.boosting._learners import Weak
-from weakly.boosting._objectives import Objective
+from weakly.boosting._objectives import Objective, largest_class
+from weakly.boosting._pseudo_kernels import LARGEST
 from weakly.solvers import SolverResult
 
 RESPONSES = ("soft", "hard", "steepest")
-_FEW_ROWS = 500
 _FOLLOWED = 1000  # unlabelled rows, at most, that are scored by trees that did not see them
 
 
@@ -25,8 +25,8 @@ class Ensemble:
 
     Parameters
     ----------
-    n_classes : int
-        Number of classes.
+    order : ndarray of shape (n_classes,)
+        Classes, by which equal ones are told apart.
     response : {"soft", "hard", "steepest"}
         What a weak classifier ``C`` adds to the scores: its probabilities of the classes or 1 at the most
         probable, less ``1 / n_classes`` so that they sum to 0.
@@ -40,7 +40,7 @@ class Ensemble:
         Rounds that had such trees.
     """
 
-    n_classes: int
+    order: np.ndarray
     response: str
     scores: np.ndarray
     followed: np.ndarray
@@ -53,10 +53,19 @@ class Ensemble:
     held_out_loss: list = field(default_factory=list)
     status: str = "max_iter"
 
+    def copy(self) -> Ensemble:
+        """An ensemble to add rounds to, which leaves this one as it is; weak classifiers never change."""
+        own = {name: copy(value) for name, value in vars(self).items()}
+        return Ensemble(**own)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.order)
+
     def add(self, model: Weak, step: float, scores: np.ndarray, data: Any) -> None:
         """Add one weak classifier to the scores of rows, [rmsboost] Eq. (15)."""
         if self.response == "hard":
-            scores[np.arange(len(scores)), model.shares(data).argmax(axis=1)] += step
+            scores[np.arange(len(scores)), largest_class(model.shares(data), self.order)] += step
         else:
             model.add_to(scores, data, step)
         scores -= step / self.n_classes
@@ -71,9 +80,8 @@ class Ensemble:
     def decide(self, data: Any) -> np.ndarray:
         """Scores of rows after all rounds."""
         scores = np.zeros((len(data), self.n_classes))
-        with _threads_worth(len(data)):
-            for model, step in zip(self.models, self.steps, strict=True):
-                self.add(model, step, scores, data)
+        for model, step in zip(self.models, self.steps, strict=True):
+            self.add(model, step, scores, data)
         return scores
 
     def held_out(self) -> tuple[np.ndarray, np.ndarray]:
@@ -84,16 +92,17 @@ class Ensemble:
 
     def result(self) -> SolverResult:
         """The record of the rounds; the criterion is the sum of all weights relative to the first round's."""
-        relative = np.exp(np.array(self.slope) - self.slope[0])
+        relative = np.exp(np.minimum(np.array(self.slope) - self.slope[0], LARGEST))
         return SolverResult(self.scores, np.array(self.objective), relative, len(self.models), self.status)
 
 
-def start(codes: np.ndarray, n_classes: int, response: str) -> Ensemble:
+def start(codes: np.ndarray, order: np.ndarray, response: str) -> Ensemble:
     """Before the first round; ``codes`` are -1 at unlabelled rows."""
+    n_classes = len(order)
     hidden = np.flatnonzero(codes < 0)
     followed = np.concatenate([np.flatnonzero(codes >= 0), hidden[:: -(-len(hidden) // _FOLLOWED) or 1]])
     scores, free_scores = np.zeros((len(codes), n_classes)), np.zeros((len(followed), n_classes))
-    return Ensemble(n_classes, response, scores, followed, free_scores, np.zeros(len(followed)))
+    return Ensemble(order, response, scores, followed, free_scores, np.zeros(len(followed)))
 
 
 def boost(
@@ -107,7 +116,7 @@ def boost(
     seed: tuple[int, ...],
     patience: int | None = None,
     tol: float = 0.0,
-    callback: Callable[..., None] = lambda *state: None,
+    callback: Callable[..., object] = lambda *state: None,
 ) -> Ensemble:
     """Add rounds until there are as many as wanted.
 
@@ -132,7 +141,7 @@ def boost(
     tol : float, default=0.0
         By how much, relative to the lowest so far.
     callback : callable
-        Called each round.
+        Called each round; ``False`` stops.
 
     Returns
     -------
@@ -140,7 +149,7 @@ def boost(
         The same one. An interrupt by the user ends it between rounds.
     """
     ensemble.status = "max_iter"
-    with _threads_worth(len(data)), _until_interrupted(ensemble, data, objective):
+    with _until_interrupted(ensemble, data, objective):
         labels, weights = _descend(ensemble, objective)
         while len(ensemble.models) < n_rounds:
             if patience is not None and _is_idle(ensemble.held_out_loss, patience, tol):
@@ -158,19 +167,10 @@ def boost(
             ensemble.models.append(model)
             ensemble.steps.append(length)
             labels, weights = _descend(ensemble, objective)
-            callback()
+            if callback() is False:
+                ensemble.status = "stopped"
+                break
     return ensemble
-
-
-@contextmanager
-def _threads_worth(n_rows: int) -> Iterator[None]:
-    """One thread for few rows: to start others takes longer than the work."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1 if n_rows < _FEW_ROWS else before)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 @contextmanager
@@ -179,7 +179,7 @@ def _until_interrupted(ensemble: Ensemble, data: Any, objective: Objective) -> I
     try:
         yield
     except KeyboardInterrupt:
-        ensemble.status = "stopped"
+        ensemble.status = "interrupted"
         n_done = len(ensemble.steps)
         del ensemble.models[n_done:], ensemble.objective[n_done + 1 :], ensemble.slope[n_done + 1 :]
         ensemble.scores[:] = ensemble.decide(data)
@@ -209,7 +209,8 @@ def _follow_free(ensemble, model, step, data, objective, drawn) -> None:
     shares = model.free_shares(data, ensemble.followed, drawn)
     is_free = shares.any(axis=1)
     if ensemble.response == "hard":
-        shares = (np.arange(ensemble.n_classes) == shares.argmax(axis=1)[:, None]).astype(float)
+        chosen = largest_class(shares, ensemble.order)
+        shares = (np.arange(ensemble.n_classes) == chosen[:, None]).astype(float)
     ensemble.free_scores += is_free[:, None] * step * (shares - 1 / ensemble.n_classes)
     ensemble.free_rounds += is_free
     n_labeled = len(objective.labeled)

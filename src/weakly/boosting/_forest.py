@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weakly._threads import GRAIN, run_parallel
 from weakly.boosting._tree_kernels import NODE, add_free_shares, add_shares, add_vectors, grow_trees
 
 _DEEPEST = 1000  # stands for no limit; a tree on 4000 rows is seldom deeper than 40
@@ -64,7 +65,7 @@ class Forest:
 
     def add_to(self, scores: np.ndarray, binned: np.ndarray, scale: float) -> None:
         """Add the mean shares of the classes, times a number, to the scores of rows."""
-        add_shares(binned, self.arrays, scale / self.n_trees, scores)
+        run_parallel(add_shares, len(binned), binned, self.arrays, scale / self.n_trees, scores, grain=GRAIN)
 
     def shares(self, binned: np.ndarray) -> np.ndarray:
         """Mean shares of the classes over the trees, for each row."""
@@ -86,7 +87,7 @@ class Forest:
         """
         starts, nodes, pointers, _, _ = self.arrays
         sums = np.zeros((len(pointers) - 1, self.n_classes))
-        add_vectors(binned, self.arrays, vectors, sums)
+        run_parallel(add_vectors, self.n_trees, binned, self.arrays, vectors, sums)
         n_leaves = len(sums)
         whole = (starts, nodes, np.arange(n_leaves + 1), sums.argmax(axis=1), np.ones(n_leaves, np.float32))
         return Forest(whole, self.gains, self.n_classes)
@@ -128,7 +129,8 @@ def grow_forest(
         Whether each tree was grown on each row.
     """
     n_rows, n_features = binned.shape
-    depth = _DEEPEST if rules.max_depth is None else rules.max_depth
+    depth = _DEEPEST if rules.max_depth is None else min(rules.max_depth, _DEEPEST)
+    fewest = min(rules.min_samples_leaf, n_rows + 1)  # more never split either
     size = min(n_draws or n_rows, n_rows)
     most = 2 * size if depth > 30 else min(2 * size, 2 ** (depth + 1))
     padded = (
@@ -140,9 +142,11 @@ def grow_forest(
     sizes = np.zeros((rules.n_trees, 4), np.int64)
     gains = np.zeros((rules.n_trees, n_features))
     drawn = np.zeros((rules.n_trees, n_rows), bool)
-    grow_trees(
-        binned, target, weights.astype(np.float32), n_draws, n_classes, depth,
-        (rules.max_features, rules.min_samples_leaf, rules.is_gini, rules.is_exhaustive),
+    weights = weights.astype(np.float32)
+    run_parallel(
+        grow_trees, rules.n_trees, binned, target, weights, np.cumsum(weights, dtype=np.float64),
+        n_draws, n_classes, depth,
+        (rules.max_features, fewest, rules.is_gini, rules.is_exhaustive),
         seeds, padded, sizes, gains, drawn,
     )  # fmt: skip
     return Forest(_joined(padded, sizes), gains.sum(axis=0), n_classes), drawn

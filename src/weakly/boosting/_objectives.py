@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
+from weakly._threads import GRAIN, run_parallel
 from weakly.boosting._pseudo_kernels import expectation_targets, prior_targets
 from weakly.losses import LOSSES
 from weakly.regularizers import PriorDivergence, TopMargin
@@ -68,6 +69,8 @@ class PriorObjective:
         Score that the margin term asks for.
     warm_up : int
         Rounds without the margin term: while all scores are equal it would favour the first class.
+    order : ndarray of shape (n_classes,) or None, default=None
+        Classes, by which equal ones are told apart; ``None`` is as they are.
     """
 
     codes: np.ndarray
@@ -77,6 +80,7 @@ class PriorObjective:
     beta: float = 0.0
     margin: float = np.inf
     warm_up: int = 0
+    order: np.ndarray | None = None
 
     @property
     def labeled(self) -> np.ndarray:
@@ -85,11 +89,11 @@ class PriorObjective:
     def targets(self, scores: np.ndarray, n_rounds: int) -> Targets:
         """Class of largest descent, [rmsboost] Lemma 2.1, and its slope."""
         beta = self.beta if n_rounds >= self.warm_up else 0.0
-        n_rows = len(self.codes)
+        n_rows, order = len(self.codes), np.arange(scores.shape[1]) if self.order is None else self.order
         targets = Targets(np.empty(n_rows, np.int64), np.empty(n_rows), np.empty(n_rows))
-        prior_targets(
-            scores, self.codes, self.costs, self.prior, self.alpha, beta, self.margin,
-            targets.labels, targets.log_weights, targets.losses,
+        run_parallel(
+            prior_targets, n_rows, scores, self.codes, self.costs, self.prior, self.alpha, beta, self.margin,
+            order, targets.labels, targets.log_weights, targets.losses, grain=GRAIN,
         )  # fmt: skip
         return targets
 
@@ -139,9 +143,9 @@ class ExpectationObjective:
         """Sign of the slope, and its size."""
         n_rows = len(self.codes)
         targets = Targets(np.empty(n_rows, np.int64), np.empty(n_rows), np.empty(n_rows))
-        expectation_targets(
-            scores, self.codes, self.costs, self.expected, self.alpha,
-            targets.labels, targets.log_weights, targets.losses,
+        run_parallel(
+            expectation_targets, n_rows, scores, self.codes, self.costs, self.expected, self.alpha,
+            targets.labels, targets.log_weights, targets.losses, grain=GRAIN,
         )  # fmt: skip
         return targets
 
@@ -190,6 +194,23 @@ class LogisticObjective:
         if derivative(0.0) >= 0:  # which only grows
             return 0.0
         return longest if derivative(longest) <= 0 else brentq(derivative, 0.0, longest)
+
+
+def class_order(rows: np.ndarray, codes: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
+    """Classes by their mean labeled sample, one feature after the other.
+
+    Where classes tie, neither their names nor the order of samples is to play a part.
+    """
+    counts = (codes[:, None] == np.arange(n_classes)) * (weights / weights.max())[:, None]
+    rows = np.nan_to_num(rows)
+    sizes = np.abs(rows).max(axis=0)
+    means = counts.T @ (rows / np.where(sizes > 0, sizes, 1)) / counts.sum(axis=0)[:, None]
+    return np.lexsort(means.round(6).T[::-1])
+
+
+def largest_class(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Class of the largest value of each row, the first of the order where several are."""
+    return order[values[:, order].argmax(axis=1)]
 
 
 def _own(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:

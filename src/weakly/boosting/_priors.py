@@ -21,6 +21,7 @@ from weakly.graphs import Graph, neighbor_graph
 from weakly.solvers import solve_label_walk
 
 _EXACT_ROWS = 30_000  # beyond, neighbours need not be the nearest: the average of several counts
+_LARGE = 1e100
 _ROWS_PER_CLUSTER = 5
 _SCALINGS = 50
 _SHARE_TOL = 1e-3
@@ -196,6 +197,8 @@ def comparable_rows(X: Any, labels: LabelView) -> np.ndarray:
     X = np.asarray(X, dtype=np.float64)
     if np.isnan(X).any():
         X = SimpleImputer(keep_empty_features=True).fit_transform(X)
+    if (largest := np.abs(X).max(initial=0.0)) > _LARGE:
+        X = X / largest  # their squares would overflow
     spread = X.std(axis=0)
     scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
     known, codes = labels.labeled[:_MOST_ROWS], labels.labeled_codes[:_MOST_ROWS]

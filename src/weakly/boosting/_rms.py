@@ -254,7 +254,7 @@ default="staged"
         margin = self.learning_rate * self.n_estimators / 2 if isinstance(self.margin, str) else self.margin
         alpha, beta = self._weights_of_terms(labels, weights)
         prior = np.zeros((len(labels.codes), labels.n_classes)) if prior is None else prior
-        return PriorObjective(labels.codes, weights, prior, alpha, beta, margin, self.warm_up)
+        return PriorObjective(labels.codes, weights, prior, alpha, beta, margin, self.warm_up, self._order)
 
     def _teach(self, data, labels, weights, progress, **how):
         """Supervised boosting, without the terms of unlabelled rows; return scores of all rows too."""
@@ -293,5 +293,5 @@ default="staged"
 
 def _refuse_half(teacher):
     """Pass on an interrupt: a teacher that was stopped is no model yet."""
-    if teacher.status == "stopped":
+    if teacher.status == "interrupted":
         raise KeyboardInterrupt

@@ -196,7 +196,7 @@ class SERBoostClassifier(BoostingClassifier):
     def _against_rest(self, positive, data, labels, weights, alpha, progress, before):
         """Rounds of one class against the rest; return differences of scores of all rows too."""
         codes = np.where(labels.codes < 0, -1, labels.codes == positive)
-        how = {"problem": positive, "before": before}
+        how = {"problem": 1, "before": before}  # the same random numbers for each, whatever its name
         if self.prior_ is None:
             rows = labels.labeled
             objective = ExpectationObjective(codes[rows], weights[rows], np.zeros(len(rows)), 0.0)

@@ -6,9 +6,9 @@ time, without asking which have arrived. A leaf holds shares of classes, entries
 ``pointers[leaf + 1]`` of ``classes`` and ``shares``: few, since most leaves are pure.
 """
 
-import numba
 import numpy as np
 
+from weakly._compile import njit
 from weakly._random_kernels import below, uniform
 
 NODE = np.dtype(
@@ -19,7 +19,7 @@ _BLOCK = 512  # rows that pass through a tree together
 _NEGLIGIBLE = 1e-12  # share of a weight
 
 
-@numba.njit(cache=True)
+@njit
 def _draw_rows(cumulated, n_draws, state, counts):
     """Draw rows in proportion to weights, with replacement; count how often each came.
 
@@ -40,7 +40,7 @@ def _draw_rows(cumulated, n_draws, state, counts):
         counts[row] += 1
 
 
-@numba.njit(cache=True)
+@njit
 def _score(left, total, left_weight, weight, is_gini):
     """Quality of a split by weights per class: purity of both sides, or the weight that they name rightly."""
     right_weight = weight - left_weight
@@ -59,7 +59,7 @@ def _score(left, total, left_weight, weight, is_gini):
     return on_left + on_right
 
 
-@numba.njit(cache=True)
+@njit
 def _purity(total, weight, is_gini):
     """The same of rows that stay together."""
     if not is_gini:
@@ -67,7 +67,7 @@ def _purity(total, weight, is_gini):
     return (total * total).sum() / weight
 
 
-@numba.njit(cache=True)
+@njit
 def _random_cut(line, members, state):
     """A cut between the lowest and the highest bin, or -1 if all are equal."""
     lowest, highest = 255, 0
@@ -78,7 +78,7 @@ def _random_cut(line, members, state):
     return -1 if lowest == highest else lowest + below(state, highest - lowest)
 
 
-@numba.njit(cache=True)
+@njit
 def _try_cut(line, cut, members, target, weight, total, all_weight, left, min_leaf, is_gini):
     """Score of one cut; ``left`` is all zeros before and after."""
     n_left, left_weight = 0, 0.0
@@ -94,7 +94,7 @@ def _try_cut(line, cut, members, target, weight, total, all_weight, left, min_le
     return score
 
 
-@numba.njit(cache=True)
+@njit
 def _try_all_cuts(line, members, target, weight, total, all_weight, left, min_leaf, is_gini):
     """Best of all cuts of a feature, and its score."""
     starts = np.zeros(258, np.int64)
@@ -121,7 +121,7 @@ def _try_all_cuts(line, members, target, weight, total, all_weight, left, min_le
     return best, best_cut
 
 
-@numba.njit(cache=True)
+@njit
 def _choose_split(sample, members, target, weight, total, all_weight, features, left, rules, state):
     """The best of the candidate splits: feature, cut and score, or feature -1 if nothing can be split."""
     max_features, min_leaf, is_gini, is_exhaustive = rules
@@ -148,7 +148,7 @@ def _choose_split(sample, members, target, weight, total, all_weight, features, 
     return feature, cut, best
 
 
-@numba.njit(cache=True)
+@njit
 def _divide(line, cut, members):
     """Put the rows up to the cut first; return how many they are."""
     first, last = 0, len(members) - 1
@@ -161,7 +161,7 @@ def _divide(line, cut, members):
     return first
 
 
-@numba.njit(cache=True)
+@njit
 def _grow(sample, target, weight, n_classes, max_depth, rules, state, nodes, leaves, gains):
     """Grow a tree on a sample, features first; return numbers of nodes, leaves, their entries and levels."""
     pointers, classes, shares = leaves
@@ -206,18 +206,18 @@ def _grow(sample, target, weight, n_classes, max_depth, rules, state, nodes, lea
     return n_nodes, n_leaves, n_entries, deepest
 
 
-@numba.njit(cache=True, parallel=True)
+@njit(nogil=True)
 def grow_trees(
-    binned, target, weights, n_draws, n_classes, max_depth, rules, seeds, trees, sizes, gains, drawn
-):
+    start, stop, binned, target, weights, cumulated, n_draws, n_classes, max_depth, rules, seeds,
+    trees, sizes, gains, drawn,
+):  # fmt: skip
     """Grow a tree for each seed into padded records; say their sizes, gains of features and rows drawn.
 
     With ``n_draws`` each tree has rows drawn in proportion to weights, else all rows with their weights.
     """
     nodes, pointers, classes, shares = trees
     n_rows, n_features = binned.shape
-    cumulated = np.cumsum(weights.astype(np.float64))
-    for t in numba.prange(len(seeds)):
+    for t in range(start, stop):
         state = np.array([seeds[t]])
         counts = weights
         if n_draws > 0:
@@ -236,7 +236,7 @@ def grow_trees(
         )  # fmt: skip
 
 
-@numba.njit(cache=True)
+@njit
 def _go_down(binned, nodes, root, n_levels, at):
     """Move rows from the root of a tree to their leaves."""
     at[: len(binned)] = root
@@ -246,17 +246,17 @@ def _go_down(binned, nodes, root, n_levels, at):
             at[i] = np.uint32(root) + node.child + (binned[i, node.feature] > node.cut)
 
 
-@numba.njit(cache=True, parallel=True)
-def add_shares(binned, forest, scale, out):
+@njit(nogil=True)
+def add_shares(start, stop, binned, forest, scale, out):
     """Add the shares of the leaf of each row in each tree, times ``scale``.
 
     Blocks of rows pass through one tree after the other, so that its nodes stay in the nearest cache.
     """
     starts, nodes, pointers, classes, shares = forest
-    for block in numba.prange(-(-len(binned) // _BLOCK)):
-        rows = binned[block * _BLOCK : (block + 1) * _BLOCK]
-        into = out[block * _BLOCK : (block + 1) * _BLOCK]
-        at = np.empty(_BLOCK, np.uint32)
+    at = np.empty(_BLOCK, np.uint32)
+    for first in range(start, stop, _BLOCK):
+        rows = binned[first : min(first + _BLOCK, stop)]
+        into = out[first : first + len(rows)]
         for t in range(len(starts)):
             _go_down(rows, nodes, starts[t, 0], starts[t, 3], at)
             for i in range(len(rows)):
@@ -265,7 +265,7 @@ def add_shares(binned, forest, scale, out):
                     into[i, classes[e]] += scale * shares[e]
 
 
-@numba.njit(cache=True)
+@njit
 def add_free_shares(binned, forest, drawn, out):
     """Mean shares of rows over the trees that did not draw them; zeros where all did."""
     starts, nodes, pointers, classes, shares = forest
@@ -282,12 +282,12 @@ def add_free_shares(binned, forest, drawn, out):
         out[i] /= max(n_free[i], 1)
 
 
-@numba.njit(cache=True, parallel=True)
-def add_vectors(binned, forest, vectors, out):
+@njit(nogil=True)
+def add_vectors(start, stop, binned, forest, vectors, out):
     """Add the vector of each row to the line of its leaf, in each tree."""
     starts, nodes, _, _, _ = forest
-    for t in numba.prange(len(starts)):
-        at = np.empty(len(binned), np.uint32)
+    at = np.empty(len(binned), np.uint32)
+    for t in range(start, stop):
         _go_down(binned, nodes, starts[t, 0], starts[t, 3], at)
         for i in range(len(binned)):
             out[starts[t, 1] + nodes[at[i]].leaf] += vectors[i]

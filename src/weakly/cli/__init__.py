@@ -11,8 +11,11 @@ def main():
     absent = [name for name in _EXTRA if not _is_installed(name)]
     if absent:
         sys.exit(f"weakly: the command line needs {', '.join(absent)}: pip install 'weakly[cli]'")
-    from weakly.cli._app import app
-
+    try:
+        from weakly.cli._app import app
+    except KeyboardInterrupt:
+        print("interrupted.", file=sys.stderr)
+        sys.exit(130)
     app()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,11 +30,17 @@ class Account:
     baseline: np.ndarray
     kernels: np.ndarray
 
+    @property
+    def finding(self):
+        """What the labels say of the unlabeled samples: the verdict without its advice."""
+        clause = re.split("[:;.]", self.verdict)[0]
+        return f"{clause[:1].lower()}{clause[1:]} (log odds {self.log_odds:.1f})"
+
     def family_weights(self):
         """Return the families with the sum of their kernels' weights, the heaviest first."""
         sums = {}
-        for kernel in self.kernels:
-            sums[kernel.family] = sums.get(kernel.family, 0.0) + float(kernel.weight)
+        for _, family, _, weight in self.kernels.tolist():
+            sums[family] = sums.get(family, 0.0) + weight
         return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
 

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 from typer.core import TyperGroup
 
 import weakly
-from weakly.cli._errors import one_line_errors
+from weakly.cli._console import SafeConsole, visible
+from weakly.cli._errors import clean_stops, one_line_errors
 from weakly.cli._methods import DEFAULT_METHOD, summary_line
 from weakly.cli._methods import methods as known_methods
+
+UsageError = typer.BadParameter.__base__  # of click, of which newer versions of typer hold a copy
 
 
 class _Commands(TyperGroup):
     """Commands of which one, a group of its own, is imported when asked for."""
+
+    def make_context(self, *args, **options):
+        with _visible_mistakes():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx):
+        with _visible_mistakes():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx):
         return [*super().list_commands(ctx), "papers"]
@@ -29,6 +40,16 @@ class _Commands(TyperGroup):
             command.name = cmd_name
             return command
         return super().get_command(ctx, cmd_name)
+
+
+@contextmanager
+def _visible_mistakes():
+    """Escape arguments, such as file names that a shell fills in, which older versions of typer do not."""
+    try:
+        yield
+    except UsageError as error:
+        error.message = visible(error.message)
+        raise
 
 
 app = typer.Typer(
@@ -58,16 +79,36 @@ def _weakly(
 
 @app.command()
 def label(
-    table: Annotated[Path, typer.Argument(help="The table: .csv, .tsv or .parquet.", show_default=False)],
+    table: Annotated[
+        Path,
+        typer.Argument(
+            help="The table: .csv, .tsv (also .gz), .parquet or .xlsx; - for CSV on the standard input.",
+            show_default=False,
+        ),
+    ],
     target: Annotated[str, typer.Option(help="Column to fill; its empty cells are the missing labels.")],
     method: Annotated[
-        str, typer.Option(help="How to learn; `weakly methods` lists the names.")
+        str, typer.Option(help="How to learn; `weakly methods` lists the names and classes.")
     ] = DEFAULT_METHOD,
     out: Annotated[
         Path | None,
-        typer.Option(help="Filled table.", show_default="TABLE.labeled.SUFFIX"),
+        typer.Option(
+            help="Filled table; - for CSV on the standard output.", show_default="TABLE.labeled.SUFFIX"
+        ),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a report, one HTML file.")] = None,
+    next_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--next", help="Also write the least sure samples to a CSV file, their target left to fill in."
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")
+    ] = False,
+    save: Annotated[
+        Path | None, typer.Option(help="Also save the fitted model, for `weakly predict`: NAME.weakly.")
+    ] = None,
     ignore: Annotated[
         list[str] | None, typer.Option(help="Column not to learn from; give it once per column.")
     ] = None,
@@ -86,22 +127,26 @@ def label(
 ):
     """Fill the missing labels of a table.
 
-    Learns from labelled and unlabelled rows together, fills only the empty cells of the target column, and
+    Learns from labeled and unlabeled samples together, fills only the empty cells of the target column, and
     adds a column TARGET_confidence (1 for labels that were given). All other cells come back as they were.
     Only empty cells count as missing labels, and the words named by `--missing`. In other columns NA, N/A,
-    NaN, null and none are missing values too.
+    NaN, null and none are missing values too, and so are infinite numbers. Of a workbook the first sheet is
+    used. Files appear whole or not at all.
 
     Example: `weakly label flowers.csv --target species --report flowers.html`
     """
-    from weakly.cli._label import run_label
+    with clean_stops(), one_line_errors():
+        from weakly.cli._label import run_label
 
-    with one_line_errors():
         run_label(
             table,
             target,
             method=method,
             out=out,
             report=report,
+            next_file=next_file,
+            as_json=as_json,
+            save=save,
             missing=missing or (),
             ignore=ignore or (),
             force=force,
@@ -111,12 +156,35 @@ def label(
 
 
 @app.command()
+def predict(
+    table: Annotated[Path, typer.Argument(help="The table: .csv, .tsv or .parquet.", show_default=False)],
+    model: Annotated[Path, typer.Option(help="The model: a file that `weakly label --save` wrote.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Table with predictions.", show_default="TABLE.predicted.SUFFIX"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+):
+    """Predict the classes of the samples of a table with a saved model.
+
+    Adds the columns TARGET_predicted and TARGET_confidence, and leaves all other cells as they are. The table
+    needs the columns that the model learned from; the target column, if it is there, is not looked at.
+
+    Example: `weakly predict new.csv --model flowers.weakly`
+    """
+    from weakly.cli._predict import run_predict
+
+    with one_line_errors():
+        run_predict(table, model, out=out, force=force)
+
+
+@app.command()
 def methods():
     """List the methods: the names that --method takes."""
     grid = Grid("--method", "class", "what it is")
     for name, estimator_class in known_methods().items():
         grid.add_row(name, estimator_class.__name__, summary_line(estimator_class))
-    Console().print(grid)
+    SafeConsole().print(grid)
 
 
 @app.command()
@@ -128,9 +196,9 @@ def demo(
     ),
 ):
     """Read handwritten digits from a handful of labels, beside two methods of scikit-learn."""
-    from weakly.cli._report import require_plotting
+    with clean_stops(), one_line_errors():
+        from weakly.cli._pictures import require_plotting
 
-    with one_line_errors():
         require_plotting()
         from weakly.cli._demo import run_demo
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table as Grid
 from sklearn.datasets import load_digits
@@ -18,8 +17,10 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 import weakly
-from weakly.cli._errors import UserError
+from weakly.cli._console import SafeConsole
+from weakly.cli._errors import UserError, whole_fits
 from weakly.cli._label import run_label
+from weakly.cli._leave_out import BASELINE
 from weakly.cli._methods import DEFAULT_METHOD
 from weakly.model_selection import LabelDraws
 from weakly.plotting import plot_transduction
@@ -37,7 +38,7 @@ def run_demo(*, labels_per_class, seed, out):
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"cannot make the directory {str(out)!r}: {error.strerror or error}") from None
-    console = Console()
+    console = SafeConsole()
     digits = load_digits()
     X, truth = digits.data / digits.data.max(), digits.target
     draws = LabelDraws(n_per_class=labels_per_class, n_repeats=N_DRAWS, random_state=seed)
@@ -61,11 +62,12 @@ def run_demo(*, labels_per_class, seed, out):
         seed=seed,
     )
     right = (labeling.filled == truth)[labeling.missing].mean()
-    console.print(f"\nHere the truth is known: {right:.1%} of the filled labels are right.", highlight=False)
+    console.print()
+    console.print(f"Here the truth is known: {right:.1%} of the filled labels are right.")
 
     picture = out / "digits.png"
     draw(digits, targets[0], filled[SHOWN_METHOD][0], accuracies).savefig(picture, dpi=110)
-    console.print(f"Picture: {picture}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"Picture: {picture}", soft_wrap=True)
 
 
 def _contestants():
@@ -82,7 +84,7 @@ def _contestants():
         name: lambda X, y, estimator=estimator: estimator.fit(X, y).transduction_
         for name, estimator in estimators.items()
     }
-    return {"SVC on the labelled rows": _supervised} | transductive
+    return {BASELINE: _supervised} | transductive
 
 
 def _supervised(X, y):
@@ -99,7 +101,8 @@ def _fill_all(X, targets, console):
         for y in targets:
             for name, fill in contestants.items():
                 progress.update(task, description=name)
-                filled[name].append(fill(X, y))
+                with whole_fits():
+                    filled[name].append(fill(X, y))
                 progress.advance(task)
     return filled
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from dataclasses import dataclass
 
@@ -9,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from weakly.cli._account import take_account
-from weakly.cli._errors import UserError
-from weakly.cli._features import prepare_features
+from weakly.cli._errors import UserError, whole_fits
+from weakly.cli._features import TablePreparation
 from weakly.cli._leave_out import leave_out
-from weakly.cli._methods import make_estimator
+from weakly.cli._methods import make_estimator, method_name, suit_features
+from weakly.cli._predict import TableModel
 from weakly.cli._target import read_target
 
 
@@ -38,6 +40,7 @@ class Labeling:
     columns: list
     notes: list
     leave_out: object
+    model: TableModel
 
     @property
     def missing(self):
@@ -65,6 +68,14 @@ class Labeling:
         """Return positions of the filled rows to label next, the least confident first."""
         filled = np.flatnonzero(self.missing)
         return filled[np.argsort(self.confidence[filled], kind="stable")[:n_rows]]
+
+    def to_label_next(self, n_rows):
+        """Return the least sure samples as a table to fill in: row numbers from 1, cells, an empty target."""
+        rows = self.least_sure(n_rows)
+        frame = self.frame.iloc[rows].drop(columns=f"{self.target}_confidence")
+        frame[self.target] = ""
+        frame.insert(0, f"{self.target}_row", rows + 1, allow_duplicates=True)
+        return frame
 
 
 def label_table(table, target, *, method, missing=(), ignore=(), seed=0, max_refits=10, track=iter):
@@ -94,7 +105,7 @@ def label_table(table, target, *, method, missing=(), ignore=(), seed=0, max_ref
     Labeling
         The filled table with its confidence column, and the account of the work.
     """
-    confidence_name = f"{target}_confidence"
+    method, confidence_name = method_name(method), f"{target}_confidence"
     place = table.position(target)
     for name in ignore:
         table.require_column(name)
@@ -103,15 +114,21 @@ def label_table(table, target, *, method, missing=(), ignore=(), seed=0, max_ref
     labels = read_target(table.cells.iloc[:, place], missing)
     given, classes = labels.codes, labels.classes
     estimator = make_estimator(method, n_rows=len(given), seed=seed)
-    features, columns = prepare_features(table.cells.drop(columns=[target, *ignore]))
+    preparation = TablePreparation()
+    features = preparation.fit_transform(table.cells.drop(columns=[target, *ignore]))
+    features = suit_features(features, estimator)
     warned = _fit(estimator, features, given, method)
     filled, confidence, runner_up = _read_off(estimator, given)
     account = take_account(estimator)
+    model = TableModel(
+        preparation, copy.copy(estimator), classes, target, list(ignore)
+    )  # before it is refitted
     frame = _fill(table.cells, place, given < 0, [classes[code] for code in filled[given < 0]])
     frame[confidence_name] = confidence
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # told once, by the fit on all labels
-        comparison = leave_out(estimator, features, given, max_refits=max_refits, seed=seed, track=track)
+        with whole_fits():
+            comparison = leave_out(estimator, features, given, max_refits=max_refits, seed=seed, track=track)
     return Labeling(
         target=target,
         method=method,
@@ -124,9 +141,10 @@ def label_table(table, target, *, method, missing=(), ignore=(), seed=0, max_ref
         runner_up=runner_up,
         account=account,
         features=features,
-        columns=columns,
+        columns=preparation.columns_,
         notes=[*table.notes, *labels.notes, *warned],
         leave_out=comparison,
+        model=model,
     )
 
 
@@ -146,7 +164,8 @@ def _fit(estimator, features, given, method):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator.fit(features, given)
+            with whole_fits():
+                estimator.fit(features, given)
         except ValueError as error:
             raise UserError(f"{method} cannot learn from this table: {error}") from None
     return list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)))

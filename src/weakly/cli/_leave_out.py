@@ -12,23 +12,30 @@ from sklearn.utils import check_random_state
 
 from weakly.model_selection import PartiallyLabeledKFold
 
-BASELINE = "SVC on the labelled rows"
+BASELINE = "SVC on the labeled samples"
 
 
 @dataclass(frozen=True, slots=True)
 class LeaveOut:
     """How often each of the two found the label of each tested row while it was hidden, as a share.
 
-    ``n_shown`` labels were left to learn from, in the fold that left the fewest.
+    ``confusion`` counts the rows of each class (first axis) by the class that the method filled in, on
+    average over the refits. ``n_shown`` labels were left to learn from, in the fold that left the fewest.
     """
 
     method: np.ndarray
     baseline: np.ndarray
+    confusion: np.ndarray
     n_shown: int
 
     @property
     def n_rows(self):
         return len(self.method)
+
+    @property
+    def per_class(self):
+        """Rows of each class that the method found, and that were hidden: shape (n_classes, 2)."""
+        return np.column_stack([np.diag(self.confusion), self.confusion.sum(axis=1)])
 
     @property
     def n_better(self):
@@ -87,21 +94,24 @@ def leave_out(estimator, X, codes, *, max_refits, seed, track=iter):
     n_deals = max_refits // n_splits
     folds = PartiallyLabeledKFold(n_splits, shuffle=True, random_state=check_random_state(seed))
     hidden = [test for _ in range(n_deals) for _, test in folds.split(X, codes)]
-    found = np.zeros((2, len(codes)))
+    found, confusion = np.zeros((2, len(codes))), np.zeros((len(counts), len(counts)))
     for rows in track(hidden):
-        found[:, rows] += _found_when_hidden(estimator, X, codes, rows)
+        filled = _fill_hidden(estimator, X, codes, rows)
+        found[:, rows] += filled == codes[rows]
+        np.add.at(confusion, (codes[rows], filled[0]), 1)
     tested = np.sort(np.concatenate(hidden[:n_splits]))
-    return LeaveOut(*found[:, tested] / n_deals, n_shown=int(counts.sum()) - max(map(len, hidden)))
+    n_shown = int(counts.sum()) - max(map(len, hidden))
+    return LeaveOut(*found[:, tested] / n_deals, confusion / n_deals, n_shown)
 
 
-def _found_when_hidden(estimator, X, codes, hidden):
-    """Whether the method (first row) and the baseline (second) find the labels that are hidden from them."""
+def _fill_hidden(estimator, X, codes, hidden):
+    """Return the classes that the method (first row) and the baseline (second) fill in for hidden labels."""
     known = codes.copy()
     known[hidden] = -1
     labeled = np.flatnonzero(known >= 0)
     method = estimator.fit(X, known).transduction_[hidden]
     baseline = SVC().fit(X[labeled], known[labeled]).predict(X[hidden])
-    return np.stack([method, baseline]) == codes[hidden]
+    return np.stack([method, baseline])
 
 
 def wilson_interval(n_correct, n_rows, confidence=0.95):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -16,8 +15,10 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from weakly import papers
+from weakly.cli._console import SafeConsole
 from weakly.cli._errors import UserError, did_you_mean, one_line_errors
 
 app = typer.Typer(no_args_is_help=True, help="Run published tables again, beside the papers' numbers.")
@@ -33,7 +34,7 @@ def list_papers() -> None:
         for table in paper.tables:
             draws = f"{table.repeats} ({table.quick_repeats})"
             shown.add_row(paper.key, table.key, table.caption, str(len(table.settings)), draws)
-    Console().print(shown)
+    SafeConsole().print(shown)
 
 
 @app.command("run")
@@ -50,7 +51,7 @@ def run_papers(
     results: Results = papers.RESULTS,
 ) -> None:
     """Measure what is not stored yet; a stopped run goes on where it was."""
-    console = Console()
+    console = SafeConsole()
     with one_line_errors():
         chosen = [(paper, _tables(paper, table)) for paper in _selected(key)]
     options = {
@@ -81,7 +82,7 @@ def run_papers(
 @app.command("report")
 def report(results: Results = papers.RESULTS) -> None:
     """Write the page of every table that has stored results, and one page of all of them."""
-    console = Console()
+    console = SafeConsole()
     chosen = _selected("all")
     for paper in chosen:
         for table in paper.tables:
@@ -131,7 +132,7 @@ def _run_with_bar(console, paper, tables, **options) -> papers.Summary:
         bar.stop()
 
 
-def _show(console: Console, paper: papers.Paper, table: papers.Table, results: Path) -> None:
+def _show(console: SafeConsole, paper: papers.Paper, table: papers.Table, results: Path) -> None:
     entries = papers.compare(paper, table, results).entries
     shown = Table(
         table.column_title,
@@ -144,7 +145,7 @@ def _show(console: Console, paper: papers.Paper, table: papers.Table, results: P
         shown.add_row(
             row,
             *(
-                "\n".join(papers.entry_lines(entries[row, column], table.reference))
+                Text("\n").join(map(Text, papers.entry_lines(entries[row, column], table.reference)))
                 for column in table.columns
             ),
         )
@@ -152,13 +153,13 @@ def _show(console: Console, paper: papers.Paper, table: papers.Table, results: P
     _write(console, paper, table, results)
 
 
-def _write(console: Console, paper: papers.Paper, table: papers.Table, results: Path) -> None:
+def _write(console: SafeConsole, paper: papers.Paper, table: papers.Table, results: Path) -> None:
     """Write the page and the plot of a table that has results, and say whether this source gave them."""
     try:
         written = papers.render(paper, table, results)
     except ImportError as error:
         written = papers.render(paper, table, results, plot=False)
-        console.print(str(error), markup=False)
+        console.print(str(error))
     if not written:
         console.print(f"{paper.key} {table.key}: no results are stored for today's settings.")
         return
@@ -171,7 +172,7 @@ def _write(console: Console, paper: papers.Paper, table: papers.Table, results: 
     console.print(f"{paper.key} {table.key}: {n_results} results, {measured}.", soft_wrap=True)
 
 
-def _tell(console: Console, summary: papers.Summary) -> None:
+def _tell(console: SafeConsole, summary: papers.Summary) -> None:
     counts = f"{summary.stored} measured, {summary.found} found, {len(summary.failures)} failed"
     console.print(f"{summary.total} cells: {counts}.")
     if summary.found == summary.total:
@@ -179,8 +180,10 @@ def _tell(console: Console, summary: papers.Summary) -> None:
     for error, failures in summary.grouped_failures().items():
         cells = [_name(failure.cell) for failure in failures]
         shown = "; ".join(cells[:3]) + ("; ..." if len(cells) > 3 else "")
-        console.print(f"\n{len(failures)} failed with {error}\n({shown})", style="red", markup=False)
-        console.print(failures[0].error, markup=False, highlight=False)
+        for line in ("", f"{len(failures)} failed with {error}", f"({shown})"):
+            console.print(line, style="red")
+        for line in failures[0].error.splitlines():
+            console.print(line)
 
 
 def _name(cell: papers.Cell) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rich.table import Table as Grid
-from rich.text import Text  # cells of the user's table are never markup
 
 from weakly.cli._leave_out import BASELINE
 
@@ -13,20 +12,48 @@ SIGNIFICANT = 0.05
 
 
 def print_summary(console, labeling):
-    """Print columns, classes, what the method says of its work, and the leave-out comparison."""
-    console.print(f"{headline(labeling)}\n", markup=False, highlight=False)
+    """Print columns, classes, the verdict, and what there is to say about it."""
+    console.print(headline(labeling))
+    console.print()
     console.print(_columns_grid(labeling.columns))
     console.print(_classes_grid(labeling))
-    notes = [(note, True) for note in labeling.notes]
-    for line, is_note in [*notes, *account_lines(labeling), *comparison_lines(labeling)]:
+    for note in labeling.notes:
+        console.print(f"note: {note}", style="yellow")
+    console.print(verdict(labeling), style="bold")
+    for line, is_note in [*account_lines(labeling), *comparison_lines(labeling)]:
         text, style = (f"note: {line}", "yellow") if is_note else (line, None)
-        console.print(text, style=style, markup=False, highlight=False)
+        console.print(text, style=style)
 
 
 def headline(labeling):
     """Say in a sentence what was done."""
-    n_rows, n_missing = len(labeling.given), int(labeling.missing.sum())
-    return f"{_count(n_rows, 'row')}, {n_rows - n_missing} labelled; {labeling.method} filled {n_missing}."
+    n_samples, n_missing = len(labeling.given), int(labeling.missing.sum())
+    n_labeled = n_samples - n_missing if n_missing else "all"
+    filled = f"; {labeling.method} filled {n_missing}" if n_missing else ""
+    return f"{_count(n_samples, 'sample')}, {n_labeled} labeled{filled}."
+
+
+def verdict(labeling):
+    """Say in a sentence how many hidden labels are found, and whether the unlabeled samples helped."""
+    clauses = [_accuracy(labeling)]
+    if labeling.account is not None and labeling.missing.any():
+        clauses.append(labeling.account.finding)
+    result = labeling.leave_out
+    if result is not None and result.interval[1] < 0.5:
+        clauses.append("expect more labels to be wrong than right")
+    return "; ".join(clauses) + "."
+
+
+def _accuracy(labeling):
+    result = labeling.leave_out
+    if result is None:
+        return "The accuracy is unknown, for no label could be hidden"
+    low, high = result.interval
+    return (
+        f"{labeling.method} finds {result.method.sum():.3g} of {_count(result.n_rows, 'hidden label')} "
+        f"({result.method.mean():.0%}, 95% interval {low:.0%} to {high:.0%}), {BASELINE} "
+        f"{result.baseline.sum():.3g} ({result.baseline.mean():.0%})"
+    )
 
 
 def account_lines(labeling):
@@ -34,44 +61,35 @@ def account_lines(labeling):
     account = labeling.account
     if account is None:
         return []
+    lines = [f"Preparation of the features: {account.preparation}."]
     n_filled = int(labeling.missing.sum())
-    lines = [
-        f"{account.verdict} (Log odds {account.log_odds:.1f} for the kernels that use them.)",
-        f"On {labeling.changed.sum()} of the {_count(n_filled, 'filled row')} the supervised baseline, "
-        f"{labeling.method} with the labels alone, says another class.",
-        f"Preparation of the features: {account.preparation}.",
-    ]
+    if n_filled:
+        lines.append(
+            f"On {labeling.changed.sum()} of the {_count(n_filled, 'filled sample')} the supervised "
+            f"baseline, {labeling.method} with the labels alone, says another class."
+        )
     return [(line, False) for line in lines]
 
 
 def comparison_lines(labeling):
-    """Return the lines about the leave-out comparison, each with whether it is a note."""
+    """Return the lines about the comparison on hidden labels, each with whether it is a note."""
     result = labeling.leave_out
     if result is None:
-        return [("No leave-out comparison: it needs two refits and two labels of one class.", True)]
+        return [("no labels were hidden: that needs two refits and two labels of one class.", True)]
     n_labels = int((~labeling.missing).sum())
-    low, high = result.interval
-    scores = {labeling.method: result.method, BASELINE: result.baseline}
     lines = [
-        "Labels found again when they were hidden, a part of them at a time, on average:",
-        *(f"  {name}: {_score(found)}" for name, found in scores.items()),
-        "If the labelled rows were picked at random, this is a low estimate for the filled cells of the "
-        f"classes tested: the method saw {result.n_shown} of the {n_labels} labels. From so few, its "
-        f"accuracy is between {low:.0%} and {high:.0%} with 95 % confidence.",
-        _verdict(labeling.method, result),
+        "If the labeled samples were picked at random, this is a low estimate for other samples of the "
+        f"classes tested: the method saw {result.n_shown} of the {n_labels} labels at a time.",
+        _sign_test(labeling.method, result),
     ]
     notes = [*_untested(labeling), *_no_gain(labeling)]
     return [(line, False) for line in lines] + [(note, True) for note in notes]
 
 
-def _score(found):
-    return f"{found.sum():.3g} of {len(found)} ({found.mean():.0%})"
-
-
-def _verdict(method, result):
+def _sign_test(method, result):
     """Say whether the difference from the baseline is more than chance."""
     split = (
-        f"{method} does better than the baseline on {_count(result.n_better, 'row')} and worse on "
+        f"{method} does better than the baseline on {_count(result.n_better, 'sample')} and worse on "
         f"{result.n_worse} (sign test: p = {result.p_value:.2g})"
     )
     if result.p_value >= SIGNIFICANT:
@@ -82,7 +100,7 @@ def _verdict(method, result):
 
 def _untested(labeling):
     single = [
-        f"{label} ({_count(filled, 'filled row')})"
+        f"{label} ({_count(filled, 'filled sample')})" if labeling.missing.any() else str(label)
         for label, given, filled in labeling.class_counts()
         if given == 1
     ]
@@ -92,17 +110,17 @@ def _untested(labeling):
 
 def _no_gain(labeling):
     result = labeling.leave_out
-    if result.baseline.sum() < result.method.sum():
+    if not labeling.missing.any() or result.baseline.sum() < result.method.sum():
         return
     if labeling.account is None:
         yield (
-            "the supervised baseline does at least as well, so nothing here shows that the unlabelled rows "
-            "helped; try another method, or label some rows and compare again."
+            "the supervised baseline does at least as well, so nothing here shows that the unlabeled samples "
+            "helped; try another method, or label some samples and compare again."
         )
     else:  # which has a verdict of its own, from more than counts
         yield (
-            f"{BASELINE} does at least as well, so this count does not show that the unlabelled rows helped; "
-            "weigh it with the verdict above, or label some rows and compare again."
+            f"{BASELINE} does at least as well, so this count does not show that the unlabeled samples "
+            "helped; weigh it with the verdict above, or label some samples and compare again."
         )
 
 
@@ -122,19 +140,33 @@ def _columns_grid(columns):
         names.setdefault(column.used_as, []).append(str(column.name))
     grid = Grid("used as", "columns", title="Columns", title_justify="left")
     for used_as, group in names.items():
-        grid.add_row(Text(used_as), Text(_shorten(group)))
+        grid.add_row(used_as, _shorten(group))
     return grid
 
 
 def _classes_grid(labeling):
-    grid = Grid(title="Classes", title_justify="left")
-    grid.add_column(Text(labeling.target))
-    for head in ("given", "filled", "share of filled"):
+    heads, rows = class_table(labeling)
+    grid = Grid(heads[0], title="Classes", title_justify="left")
+    for head in heads[1:]:
         grid.add_column(head, justify="right")
-    n_filled = int(labeling.missing.sum())
-    counts = labeling.class_counts()
-    for label, given, filled in counts[:MAX_LINES]:
-        grid.add_row(Text(str(label)), str(given), str(filled), f"{filled / n_filled:.1%}")
-    if len(counts) > MAX_LINES:
-        grid.add_row(f"and {len(counts) - MAX_LINES} more")
+    for row in rows[:MAX_LINES]:
+        grid.add_row(*map(str, row))
+    if len(rows) > MAX_LINES:
+        grid.add_row(f"and {len(rows) - MAX_LINES} more")
     return grid
+
+
+def class_table(labeling):
+    """Return heads and rows about the classes: labels given, filled, and found when hidden."""
+    labels, given, filled = zip(*labeling.class_counts(), strict=True)
+    columns = [(labeling.target, labels), ("given", given)]
+    if any(filled):
+        columns += [("filled", filled), ("share of filled", [f"{n / sum(filled):.1%}" for n in filled])]
+    if labeling.leave_out is not None:
+        found = [
+            f"{n_found:.3g} of {n_hidden:.3g} ({n_found / n_hidden:.0%})" if n_hidden else "not tested"
+            for n_found, n_hidden in labeling.leave_out.per_class
+        ]
+        columns.append(("found when hidden", found))
+    heads, values = zip(*columns, strict=True)
+    return list(heads), [list(row) for row in zip(*values, strict=True)]

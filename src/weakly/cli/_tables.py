@@ -1,10 +1,11 @@
-"""Tables in and out: CSV, TSV and Parquet, every cell and header that is not ours untouched."""
+"""Tables in and out: text, Parquet and Excel, every cell and header that is not ours untouched."""
 
 from __future__ import annotations
 
-import codecs
+import gzip
 import io
-import re
+import sys
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,8 +13,11 @@ from functools import partial
 import pandas as pd
 
 from weakly.cli._errors import UserError, did_you_mean
+from weakly.cli._excel import parse_workbook, write_workbook
+from weakly.cli._files import STANDARD_STREAM, replacing, require_different, require_free
+from weakly.cli._text import DEFAULT_DIALECT, SEPARATORS, Dialect, parse_text
 
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_GZIP = b"\x1f\x8b"  # with which such files begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +25,20 @@ class Table:
     """The cells of a file under its own headers, which may repeat, and the way to write them back.
 
     Text files hold only text: a cell ``007`` must come back as ``007``, whatever number it is learnt as.
+    ``dialect`` is how the table is written as text, whatever its own format.
     """
 
     cells: pd.DataFrame
     writer: Callable
     notes: tuple = ()
+    dialect: Dialect = DEFAULT_DIALECT
 
     def require_column(self, name):
         """Refuse a name that no column has, and say which come near."""
         if name not in self.cells.columns:
             hint = did_you_mean(name, self.cells.columns)
             if self.cells.shape[1] == 1:
-                hint += f" One column only: are the fields separated by {_either(_SEPARATORS.values())}?"
+                hint += f" One column only: are the fields separated by {_either(SEPARATORS.values())}?"
             raise UserError(f"no column {name!r} in the table: {hint}")
 
     def position(self, name):
@@ -44,92 +50,84 @@ class Table:
         return positions[0]
 
     def write(self, frame, path):
-        """Write a frame the way the table was read."""
-        try:
-            self.writer(frame, path)
-        except OSError as error:
-            raise UserError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+        """Write a frame the way the table was read, to the standard output as text."""
+        with replacing(path) as file:
+            (self.dialect.write if path == STANDARD_STREAM else self.writer)(frame, file)
 
 
 def read_table(path):
-    """Read a table in the format its suffix names."""
+    """Read a table in the format its suffix names, or text from the standard input for ``-``."""
+    name = "the standard input" if path == STANDARD_STREAM else repr(str(path))
+    reader = _READERS[_format_of(path)]
     try:
-        reader = _READERS[path.suffix.lower()]
-    except KeyError:
-        raise UserError(
-            f"{str(path)!r} has the unsupported suffix {path.suffix!r}: use one of {', '.join(_READERS)}."
-        ) from None
-    try:
-        table = reader(path)
-    except (OSError, ValueError, NotImplementedError) as error:
-        reason = getattr(error, "strerror", None) or error
-        hint = " (save the table as UTF-8)" if isinstance(error, UnicodeDecodeError) else ""
-        raise UserError(f"cannot read {str(path)!r}: {reason}{hint}") from None
+        raw = sys.stdin.buffer.read() if path == STANDARD_STREAM else path.read_bytes()
+        table = reader(raw)
+    except (OSError, EOFError, zlib.error, ValueError, NotImplementedError) as error:
+        raise UserError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     if table.cells.empty:
-        raise UserError(f"{str(path)!r} holds no rows.")
+        raise UserError(f"{name} holds no rows.")
     return table
 
 
-def output_path(source, out, *, force=False):
+def output_path(source, out, *, force=False, word="labeled"):
     """Return where the filled table goes, having checked it before any work is done."""
-    out = out or source.with_name(f"{source.stem}.labeled{source.suffix}")
-    if out.resolve() == source.resolve():
-        raise UserError(f"--out {str(out)!r} is the table itself: choose another name.")
-    if out.suffix.lower() != source.suffix.lower():
-        raise UserError(f"--out {str(out)!r} must end in {source.suffix!r} like the table.")
+    suffix = "" if source == STANDARD_STREAM else source.name[-len(_format_of(source)) :]
+    out = out or source.with_name(f"{source.name.removesuffix(suffix)}.{word}{suffix}" if suffix else "-")
+    if out == STANDARD_STREAM:
+        return out
+    require_different({"the table": source, "--out": out})
+    if not out.name.lower().endswith((suffix or ".csv").lower()):
+        raise UserError(f"--out {str(out)!r} must end in {suffix or '.csv'!r} like the table.")
     require_free(out, force=force)
     return out
 
 
-def require_free(path, *, force=False):
-    """Refuse a file to be written where there is no directory or, unless forced, where there is a file."""
-    if not path.parent.is_dir():
-        raise UserError(f"cannot write {str(path)!r}: the directory {str(path.parent)!r} does not exist.")
-    if path.exists() and not force:
-        raise UserError(f"{str(path)!r} exists already: add --force to overwrite it.")
+def _format_of(path):
+    """Return the suffix in lower case; the standard streams hold CSV."""
+    if path == STANDARD_STREAM:
+        return ".csv"
+    for suffix in _READERS:
+        if path.name.lower().endswith(suffix):
+            return suffix
+    raise UserError(
+        f"{str(path)!r} has the unsupported suffix {path.suffix!r}: use one of {', '.join(_READERS)}."
+    )
 
 
-def _read_text(path, separators):
-    text, encoding = _decode(path.read_bytes())
-    separator = _find_separator(text, separators)
-    # The header is read as a row like any other: pandas would rename repeated and empty names.
-    rows = pd.read_csv(io.StringIO(text), sep=separator, header=None, dtype=str, na_filter=False)
-    cells = rows.iloc[1:].reset_index(drop=True).set_axis(rows.iloc[0].tolist(), axis=1)
-    notes = []
-    if separator != separators[0]:
-        notes.append(f"the fields are separated by {_SEPARATORS[separator]}; the result is written alike.")
-    if encoding == "cp1252":
-        notes.append("the file is not UTF-8: read, and written, as Windows-1252 (Latin).")
-    writer = partial(pd.DataFrame.to_csv, sep=separator, encoding=encoding, index=False)
-    return Table(cells, writer, tuple(notes))
+def _read_text(raw, separators):
+    if raw.startswith(_GZIP):
+        raise UserError("the file is compressed: let its name end in .gz.")
+    cells, dialect, notes = parse_text(raw, separators)
+    return Table(cells, dialect.write, tuple(notes), dialect)
 
 
-def _decode(raw):
-    """Return the text of a file and its encoding."""
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return raw.decode("utf-16"), "utf-16"
-    if raw.startswith(codecs.BOM_UTF8):
-        return raw.decode("utf-8-sig"), "utf-8-sig"
-    try:
-        return raw.decode("utf-8"), "utf-8"
-    except UnicodeDecodeError:
-        return raw.decode("cp1252"), "cp1252"
+def _read_gzip(raw, separators):
+    cells, dialect, notes = parse_text(gzip.decompress(raw), separators)
+    return Table(cells, partial(_write_gzip, dialect=dialect), tuple(notes), dialect)
 
 
-def _find_separator(text, separators):
-    """Return the separator that the header holds most often outside quotes, the first of them on a tie."""
-    header = re.sub(r'"[^"]*"', "", text.lstrip().partition("\n")[0])
-    return max(separators, key=header.count)
+def _write_gzip(frame, file, dialect):
+    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as compressed:  # the same bytes for the same table
+        dialect.write(frame, compressed)
 
 
-def _read_parquet(path):
-    return Table(pd.read_parquet(path), pd.DataFrame.to_parquet)
+def _read_parquet(raw):
+    return Table(pd.read_parquet(io.BytesIO(raw)), pd.DataFrame.to_parquet)
 
 
+def _read_workbook(raw):
+    cells, notes = parse_workbook(raw)
+    return Table(cells, partial(write_workbook, raw=raw, cells=cells), tuple(notes))
+
+
+_COMMA_OR_OTHER, _TAB = tuple(SEPARATORS), ("\t",)
 _READERS = {
-    ".csv": partial(_read_text, separators=tuple(_SEPARATORS)),
-    ".tsv": partial(_read_text, separators=("\t",)),
+    ".csv": partial(_read_text, separators=_COMMA_OR_OTHER),
+    ".tsv": partial(_read_text, separators=_TAB),
+    ".csv.gz": partial(_read_gzip, separators=_COMMA_OR_OTHER),
+    ".tsv.gz": partial(_read_gzip, separators=_TAB),
     ".parquet": _read_parquet,
+    ".xlsx": _read_workbook,
 }
 
 

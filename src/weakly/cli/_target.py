@@ -46,7 +46,14 @@ def read_target(column, missing_words=()):
     spellings = [Counter(group) for _, group in known.groupby(codes[~missing])]
     classes = [counter.most_common(1)[0][0] for counter in spellings]
     _require_classes(column.name, classes, len(known), numbers)
+    # Of two classes -1 is one; beside more it is what many programs write for a missing label.
+    if not missing_words and len(classes) > 2 and numbers is not None and (numbers == -1).any():
+        raise UserError(
+            f"column {column.name!r} has both empty cells and -1, which may mean missing too or be a class: "
+            "add --missing -1 if it means missing, --missing '' if it is a class."
+        )
     notes = [
+        *_note_numbers(classes, numbers),
         *_note_crowd(classes, len(known)),
         *_note_merged(spellings),
         *_note_alike(classes),
@@ -82,6 +89,8 @@ def _strip(cell):
 
 def _as_numbers(known):
     """Return exact numbers where all labels are numbers, else None."""
+    if known.map(lambda label: "_" in str(label)).any():  # which Python reads over: 1_0 is not 10
+        return None
     try:
         numbers = known.map(lambda label: Decimal(str(label)))
     except InvalidOperation:
@@ -92,6 +101,11 @@ def _as_numbers(known):
 def _is_crowd(classes, n_labels):
     """Whether nearly all labels differ."""
     return len(classes) > FEW_CLASSES and 2 * len(classes) > n_labels
+
+
+def _note_numbers(classes, numbers):
+    if numbers is not None:
+        yield f"the labels are {len(classes)} distinct numbers: taken as classes."
 
 
 def _note_crowd(classes, n_labels):

@@ -16,12 +16,14 @@ from sklearn.utils import check_random_state
 
 from weakly._compat import Interval, StrOptions
 from weakly._estimator import KernelEstimator, class_codes
+from weakly._fitting import atomic_fit
 from weakly._mixture import machine_of
 from weakly._progress import Progress
 from weakly.cluster._divide import divide
 from weakly.cluster._starts import first_split, given_start, near_codes
 from weakly.solvers import SignSet, SolverResult, assign_quotas, solve_kernel_means
 from weakly.solvers._kernel_means import seeded_codes
+from weakly.solvers._range import build_in_range, check_costs
 
 _COST_PER_CLUSTER = 0.05
 
@@ -61,6 +63,7 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
     init = ""  # of methods without a start
     _inits = ""  # names of starts, for messages
 
+    @atomic_fit
     def fit(self, X, y=None):
         """Find the clusters of rows.
 
@@ -83,9 +86,12 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
                 "ask for fewer."
             )
         given = self._given_codes(X.shape[0])
+        if not isinstance(getattr(self, "C", ""), str):
+            check_costs("C", np.full(1, self.C))
         progress = Progress(type(self).__name__, self.verbose)
         with progress.stage("space"):
-            space = self._space(self._near_zero(X.astype(np.float64, copy=False), is_fit=True))
+            rows = self._near_zero(X.astype(np.float64, copy=False), is_fit=True)
+            space = build_in_range(lambda: self._space(rows), X.dtype)
         with progress.stage("clusters"):
             found = self._find(space, given, progress)
         self._publish(space, found, given)
@@ -183,7 +189,7 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
         """Clusters within the bounds by the functions, numbered by their first rows or as they were given."""
         cause = self._unfinished([found.result])
         if cause:
-            warnings.warn(f"{type(self).__name__} {cause}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"{type(self).__name__} {cause}", ConvergenceWarning, stacklevel=4)
         scores = found.scores if found.scores.shape[1] > 1 else np.hstack([-found.scores, found.scores]) / 2
         free = scores.argmax(axis=1)
         codes, thresholds = self._within_bounds(scores, free)
@@ -257,7 +263,7 @@ class SplittingClustering(BoundedClustering):
 
         def split(part, fewest, largest):
             signs, objective, found = self._halve(part, fewest, largest, None, rng, watch, is_part=True)
-            progress.is_stopped |= found.result.status == "stopped"  # one interrupt ends all that is to come
+            progress.watch(found.result)
             return signs, objective
 
         if given is None:
@@ -270,10 +276,10 @@ class SplittingClustering(BoundedClustering):
         found = []
         for codes in starts:
             found.append(self._refine(space, codes, least, most, watch))
-            progress.is_stopped |= found[-1].result.status == "stopped"
+            progress.watch(found[-1].result)
         best = min(found, key=lambda one: one.result.objective[-1])
-        if progress.is_stopped:
-            best = best._replace(result=replace(best.result, status="stopped"))
+        if progress.is_interrupted:
+            best = best._replace(result=replace(best.result, status="interrupted"))
         return best
 
     def _means(self, space, least, most, rng):

@@ -143,7 +143,7 @@ class GeneralizedMaxMarginClustering(BoundedClustering):
         return exact_space(X, self.kernel_, _SMALLER)
 
     def _unfinished(self, results):
-        if results[0].converged or results[0].status == "stopped":
+        if results[0].converged or results[0].status in ("stopped", "interrupted"):
             return ""
         gap, n_steps = results[0].criterion[-1], results[0].n_iter
         return f"stopped after {n_steps} steps at a gap of {gap:.1g}: scale columns, raise max_iter or tol."
@@ -151,12 +151,14 @@ class GeneralizedMaxMarginClustering(BoundedClustering):
     def _find(self, space, given, progress):
         machine = self._centred(space, *self._bounds(space.n_rows))
         if np.trace(machine.kernel) <= _ALIKE * np.trace(space.gram):
-            raise ValueError("All rows are the same to the kernel: there is nothing to split.")
+            raise ValueError("All samples are the same to the kernel: raise gamma, or choose another kernel.")
+        # What centering leaves of the rounding of a kernel must not make it indefinite.
+        rounding = 4 * np.finfo(np.float64).eps * space.n_rows * np.abs(space.gram).max()
         result = solve_margin_sdp(
             machine.kernel,
             float(self.C),
             balance_cost=None if isinstance(self.balance_cost, str) else float(self.balance_cost),
-            ridge=self.ridge,
+            ridge=max(self.ridge, rounding / machine.kernel.diagonal().mean()),
             tol=self.tol,
             max_iter=self.max_iter,
             callback=watch_of(progress),

@@ -3,6 +3,7 @@
 from numbers import Real
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from weakly._compat import Interval, StrOptions
@@ -10,6 +11,7 @@ from weakly.cluster._base import BoundedClustering, Clusters, watch_of
 from weakly.cluster._starts import aligned_codes, near_codes
 from weakly.solvers import solve_kernel_means
 from weakly.solvers._kernel_means import seeded_codes, squared_norms
+from weakly.spaces import FeatureSpace
 
 
 class KernelKMeans(BoundedClustering):
@@ -156,6 +158,10 @@ class KernelKMeans(BoundedClustering):
         theta, offset = result.x, result.intercept
         if self.n_clusters <= 2:
             theta, offset = theta[:, [-1]] - theta[:, [0]], offset[[-1]] - offset[[0]]
+        elif isinstance(space, FeatureSpace) and sp.issparse(space.features):
+            # As if samples had been centered, which dense ones are.
+            mean = np.asarray(space.features.mean(axis=0)).ravel()
+            theta, offset = theta - mean[:, None], offset + mean @ mean / 2
         return Clusters(theta, offset, space.scores(theta) + offset, result)
 
     def _publish(self, space, found, given):

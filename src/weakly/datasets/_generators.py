@@ -172,6 +172,8 @@ def make_bags(
     if n_positive > n_bags:
         raise ValueError(f"n_positive={n_positive} is more than n_bags={n_bags}: lower it.")
     check_integer("n_features", n_features, at_least=1)
+    if np.shape(bag_sizes) != (2,):
+        raise ValueError(f"bag_sizes must be a pair of integers, got {bag_sizes!r}.")
     smallest, largest = bag_sizes
     check_integer("bag_sizes[0]", smallest, at_least=1)
     check_integer("bag_sizes[1]", largest, at_least=smallest)

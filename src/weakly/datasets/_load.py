@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 from difflib import get_close_matches
 from pathlib import Path
-from zipfile import BadZipFile
 
-import numpy as np
-from sklearn.utils import Bunch
-
-from weakly.datasets._common import build_csr
+from weakly.datasets._entries import read_dataset, read_splits
 from weakly.datasets._sources import LAYOUT, how_to_get
 
 _VARIABLE = "WEAKLY_DATA"
+_DRAWS = "_draws"  # NAME_draws.npz has splits of NAME and nothing else
 
 
 def load(name, *, directory=None):
@@ -37,7 +34,8 @@ def load(name, *, directory=None):
         - ``bags`` and ``bag_y`` in place of ``y`` for multi-instance data: bag of each row, label
           of each bag;
         - ``labeled_splits`` : dict from the number of labels to an array of shape (n_splits, n_labels) with
-          the labelled rows of the published splits; empty where none are published;
+          the labeled samples of the published splits, of this file and of ``NAME_draws.npz`` where there is
+          one; empty where none are published;
         - ``is_train`` : ndarray of bool, where a train/test split is customary;
         - ``feature_names``, where the features have names.
 
@@ -66,11 +64,15 @@ def load(name, *, directory=None):
     converts it.
     """
     path = find_file(name, directory=directory)
+    draws = path.with_stem(path.stem + _DRAWS)
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            return _as_bunch(dict(stored))
-    except (KeyError, ValueError, OSError, EOFError, BadZipFile) as error:
+        bunch = read_dataset(path)
+        if draws.exists():
+            path = draws
+            bunch.labeled_splits |= read_splits(draws, bunch.X.shape[0])
+    except ValueError as error:
         raise ValueError(f"The file {path} cannot be read as a dataset: {error}. {LAYOUT}") from error
+    return bunch
 
 
 def find_file(name, *, directory=None):
@@ -114,7 +116,8 @@ def list_datasets(*, directory=None):
     ...     list_datasets(directory=folder)
     []
     """
-    return sorted(path.stem for path in _find_directory(directory).glob("*.npz"))
+    names = {path.stem for path in _find_directory(directory).glob("*.npz")}
+    return sorted(name for name in names if name.removesuffix(_DRAWS) not in names - {name})
 
 
 def _find_directory(directory, name=""):
@@ -132,33 +135,3 @@ def _find_directory(directory, name=""):
         f"directory that holds the files NAME.npz (export {_VARIABLE}=/path/to/data), or pass directory=. "
         f"{how_to_get(name)}"
     )
-
-
-def _as_bunch(arrays):
-    bunch = Bunch(X=_features(arrays))
-    if "bags" in arrays:
-        bunch.update(bags=arrays["bags"].astype(np.intp), bag_y=arrays["bag_y"].astype(np.intp))
-        _check_codes("bags", bunch.bags, bunch.X.shape[0], len(bunch.bag_y))
-    else:
-        bunch.update(y=arrays["y"].astype(np.intp), target_names=arrays["classes"])
-        _check_codes("y", bunch.y, bunch.X.shape[0], len(bunch.target_names))
-    splits = {int(key.removeprefix("labeled_")): key for key in arrays if key.startswith("labeled_")}
-    bunch.labeled_splits = {n: arrays[splits[n]].astype(np.intp) for n in sorted(splits)}
-    for stored, field in [("is_train", "is_train"), ("columns", "feature_names"), ("vocab", "feature_names")]:
-        if stored in arrays:
-            bunch[field] = arrays[stored]
-    return bunch
-
-
-def _features(arrays):
-    if "X" in arrays:
-        return arrays["X"]
-    shape = tuple(arrays["X_shape"].tolist())
-    return build_csr(arrays["X_data"], arrays["X_indices"], arrays["X_indptr"], shape)
-
-
-def _check_codes(name, codes, n_rows, n_codes):
-    if len(codes) != n_rows:
-        raise ValueError(f"{name} has {len(codes)} entries and X has {n_rows} rows")
-    if codes.min() < 0 or codes.max() >= n_codes:
-        raise ValueError(f"{name} has codes outside 0..{n_codes - 1}")

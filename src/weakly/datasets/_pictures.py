@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
@@ -148,7 +150,7 @@ def region_features(images, region=20):
 
 
 def _check_categories(categories):
-    names = list(categories)
+    names = list(categories) if isinstance(categories, Iterable) else []
     unknown = [name for name in names if name not in CATEGORIES]
     if isinstance(categories, str) or not names or unknown or len(set(names)) < len(names):
         raise ValueError(

@@ -7,7 +7,8 @@ LAYOUT = (
     "(rows x features), or the parts X_data, X_indices, X_indptr, X_shape of a CSR matrix; y (codes 0..C-1) "
     "and classes (the C names); for multi-instance data bags (bag of each row, 0..B-1) and bag_y (label of "
     "each bag) in place of y; and optionally is_train (bool), labeled_L (published splits with L labels, one "
-    "row of labelled indices each), columns or vocab (names of the features)."
+    "row of labeled indices each, or in a file NAME_draws.npz of their own), columns or vocab (names of the "
+    "features)."
 )
 
 _UCI = "{} of the UCI Machine Learning Repository"
@@ -19,6 +20,11 @@ SOURCES = {
     "usps": "the zip-code digits of Hastie, Tibshirani and Friedman, The Elements of Statistical Learning "
     "(zip.train, then zip.test)",
     "mnist": "the MNIST digits of LeCun, Cortes and Burges (mnist_784 in OpenML; training rows, then test)",
+    **{
+        f"{short}_vae10000": f"1000 {title} of each class, as features of a variational autoencoder that the "
+        "package graphlearning publishes"
+        for short, title in (("mnist", "MNIST digits"), ("fashion", "Fashion-MNIST pictures"))
+    },
     "coil20": "the Columbia Object Image Library COIL-20, scaled to 32 x 32 pixels in [0, 1]",
     "umist": "the face database of UMIST (now Sheffield), cropped and scaled to 28 x 23 pixels",
     "yaleb": "the Extended Yale Face Database B, cropped and scaled to 32 x 32 pixels",

@@ -11,7 +11,8 @@ import dask.array as da
 import numpy as np
 
 from weakly._blocks import is_collection
-from weakly._labels import LabelList, array_of, encode_known, find_unlabeled, marker_hint
+from weakly._labels import LabelList, encode_known
+from weakly._unlabeled import array_of, find_unlabeled, marker_hint
 from weakly.distributed._blocks import DaskBlocks
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from numbers import Integral, Real
 
 import joblib
@@ -19,9 +20,11 @@ from weakly._calibration import (
     prior_temperature,
     probabilities,
 )
+from weakly._class_prior import check_class_prior
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly._device import require_room, to_host
-from weakly._estimator import GraphEstimator, ScoredClassifier, check_shares
+from weakly._estimator import GraphEstimator, ScoredClassifier
+from weakly._fitting import atomic_fit
 from weakly._labels import encode_labels
 from weakly._memory import dense_bytes, fits, require_fit
 from weakly._progress import Progress
@@ -96,8 +99,7 @@ class LaplacianModel(GraphEstimator):
 
     def _base_space(self, X):
         """The functions of the kernel; or those of the anchors' values, where rows are joined by anchors."""
-        has_rows = self.kernel != "precomputed"
-        if isinstance(self.graph_, AnchorGraph) and self.approximation == "auto" and has_rows:
+        if self._is_of_anchors():
             return FeatureSpace(self.graph_.weights, self.graph_.feature_map)
         return build_space(
             X,
@@ -108,6 +110,12 @@ class LaplacianModel(GraphEstimator):
             random_state=self.random_state,
             device=self._device,
         )
+
+    def _is_of_anchors(self):
+        """Whether functions are those of the anchors' values, in which the kernel has no part."""
+        name = isinstance(self.graph, str) and self.graph == "anchor"
+        has_anchors = self._needs_graph() and (name or isinstance(self.graph, AnchorGraph))
+        return has_anchors and self.approximation == "auto" and self.kernel != "precomputed"
 
     def _block_geometry(self, blocks, labeled, progress):
         """The same for rows in blocks, of which sums and the labelled rows are gathered."""
@@ -140,9 +148,10 @@ class LaplacianModel(GraphEstimator):
 
         The value is 0 for kernels that do not vanish far away, and for anchors: they leave no row alone.
         """
+        if not self.kernel_.vanishes_far_away or isinstance(base.feature_map, AnchorMap):
+            return np.zeros((base.n_params, 1), dtype=base.dtype), 0.0
         density = base.adjoint(np.ones((base.n_rows, 1), dtype=base.dtype))
-        is_local = self.kernel_.vanishes_far_away and not isinstance(base.feature_map, AnchorMap)
-        return density, float(base.induced(density).min()) if is_local else 0.0
+        return density, float(base.induced(density).min())
 
     def _corrects(self):
         """Whether an approximation is to give rows back the variance it loses."""
@@ -159,21 +168,32 @@ class LaplacianModel(GraphEstimator):
 
     def _solve(self, space, rows, targets, weights, progress):
         """Stage 4: the minimiser."""
-        result = self._minimize(space, rows, targets, weights, progress)
+        with np.errstate(over="ignore", invalid="ignore"):  # what comes of them is refused below
+            result = self._minimize(space, rows, targets, weights, progress)
         self._keep(result)
         return result.x
 
     def _keep(self, result):
         """Publish what the solver reports, with a warning where it did not converge."""
+        if not (np.isfinite(result.x).all() and np.isfinite(result.objective[-1])):
+            raise ValueError(
+                f"{type(self).__name__} has no finite solution: the kernel of X, sample_weight and the "
+                f"penalties ({self._penalties()}) are too far apart in size for floating-point numbers. "
+                "Scale X, and bring them nearer to 1."
+            )
         if result.status in _REMEDIES:
             remedy = _REMEDIES[result.status].format(max_iter=self.max_iter, tol=self.tol)
             warnings.warn(
                 f"{type(self).__name__} ended at criterion {result.criterion[-1]:.2g}: {remedy}.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         self.result_ = result
         self.n_iter_ = result.n_iter
+
+    def _penalties(self):
+        """The penalties with their values, for messages."""
+        return ", ".join(f"{k}={v:.2g}" for k, v in self.get_params().items() if k.endswith("_penalty"))
 
     def _minimize(self, space, rows, targets, weights, progress):
         """The problem on the labelled rows, or on all rows where no factorisation fits."""
@@ -204,11 +224,12 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
 
     _parameter_constraints: dict = {
         **LaplacianModel._parameter_constraints,
-        "class_mass_normalization": ["boolean", "array-like"],
+        "class_mass_normalization": ["boolean", "array-like", Mapping],
         "simplex": ["boolean"],
     }
     simplex = False  # for estimators without the parameter
 
+    @atomic_fit
     def fit(self, X, y, sample_weight=None):
         """Fit on labelled and unlabelled rows together.
 
@@ -286,8 +307,8 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
     def _class_prior(self, labels):
         if isinstance(self.class_mass_normalization, bool | np.bool_):
             return labels.frequencies
-        return check_shares(
-            self.class_mass_normalization, labels.n_classes, "class_mass_normalization must be a bool"
+        return check_class_prior(
+            self.class_mass_normalization, labels.classes, "class_mass_normalization", "a bool"
         )
 
     def _publish(self, space, theta, labels, dtype):

@@ -81,7 +81,7 @@ class CheegerRLSClassifier(_CheegerClassifier):
     step : float or "auto", default="auto"
         How far a step moves scores away from their median: 1 for two classes, 0.1 for more, where longer
         steps swing back and forth.
-    class_prior : array-like of shape (n_classes,) or None, default=None
+    class_prior : array-like of shape (n_classes,), mapping or None, default=None
         Share of each class, in sorted order. Two classes are then parted at that quantile of the scores;
         with ``None`` where the ratio is lowest, whatever the shares. With more classes it sets the norm of
         each one's scores, and ``None`` takes the shares among the labels.
@@ -254,7 +254,7 @@ class CheegerSVC(_CheegerClassifier):
     step : float or "auto", default="auto"
         How far a step moves scores away from their median: 1 for two classes, 0.1 for more, where longer
         steps swing back and forth.
-    class_prior : array-like of shape (n_classes,) or None, default=None
+    class_prior : array-like of shape (n_classes,), mapping or None, default=None
         Share of each class, in sorted order. Two classes are then parted at that quantile of the scores;
         with ``None`` where the ratio is lowest, whatever the shares. With more classes it sets the norm of
         each one's scores, and ``None`` takes the shares among the labels.

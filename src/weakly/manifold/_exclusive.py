@@ -47,7 +47,8 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
         Loss of the labelled rows.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows.
+        A callable takes two matrices and returns the Gram matrix of their rows; it is not called, and no
+        kernel plays a part, with ``graph="anchor"`` unless ``approximation`` is set.
     gamma : float or {"median", "scale", "mean-distance"}, default="median"
         Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
         the median distance between rows, "mean-distance" to the root of the mean squared distance;
@@ -67,7 +68,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
     laplacian : {"symmetric", "unnormalized"}, default="symmetric"
         Laplacian ``L`` of the graph. With "symmetric" the weight ``g`` means the same on every graph;
         of anchors both are one.
-    class_mass_normalization : bool or array-like of shape (n_classes,), default=True
+    class_mass_normalization : bool, array-like of shape (n_classes,) or mapping, default=True
         Shift and scale the scores of each class so that their mean and variance over all rows are those of
         a class with its share among the labels, or with the given share. ``False`` takes scores as they are.
     approximation : {"auto", "nystroem", "fourier"} or None, default="auto"

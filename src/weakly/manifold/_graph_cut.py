@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 
@@ -9,9 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from weakly._calibration import match_moments, prior_temperature, probabilities
+from weakly._class_prior import check_class_prior
 from weakly._compat import Interval, StrOptions
 from weakly._device import is_tensor, namespace, require_room
-from weakly._estimator import check_shares, class_codes
+from weakly._estimator import class_codes
 from weakly._memory import dense_bytes, fits
 from weakly.graphs import WEIGHTS, Graph
 from weakly.manifold._base import LaplacianClassifierBase
@@ -49,7 +51,7 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
         "coupling": [Interval(Real, 0, None, closed="neither")],
         "graph": [StrOptions({"knn"}), Graph, "array-like", "sparse matrix"],  # cuts are made of edges
         "graph_weights": [StrOptions(set(WEIGHTS))],
-        "class_prior": ["array-like", None],
+        "class_prior": ["array-like", Mapping, None],
         "resplit": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
@@ -95,7 +97,7 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
     def _class_prior(self, labels):
         if self.class_prior is None:
             return labels.frequencies
-        return check_shares(self.class_prior, labels.n_classes, "class_prior must be None")
+        return check_class_prior(self.class_prior, labels.classes, "class_prior")
 
     def _solve(self, space, rows, targets, weights, progress):
         """Stage 4: starts on the graph alone, the iteration of the subclass from each, the best end."""
@@ -109,7 +111,8 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
                 ends.append(self._iterate(space.smoother, rows, targets, weights, start, progress.count))
         ranks = [self._rank(end.graph_side, rows, targets) for end in ends]
         best = ends[ranks.index(min(ranks))]
-        self._keep(replace(best, start_energies=np.array([ratio for *_, ratio in ranks])))
+        status = "interrupted" if ends[-1].status == "interrupted" else best.status
+        self._keep(replace(best, status=status, start_energies=np.array([ratio for *_, ratio in ranks])))
         return best.x
 
     def _starts(self, rows, targets):
@@ -151,7 +154,7 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
 def _is_another(start, end):
     """Whether a start may lead elsewhere than to an end; never once the user has stopped the iteration."""
     moved = np.mean(class_codes(start) != class_codes(end.graph_side))
-    return moved > _SAME_CUT and end.status != "stopped"
+    return moved > _SAME_CUT and end.status != "interrupted"
 
 
 def _match_tensor(values, prior):

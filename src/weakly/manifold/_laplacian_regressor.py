@@ -2,12 +2,15 @@
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
 from weakly._blocks import is_collection
 from weakly._compat import StrOptions, check_sample_weight
 from weakly._device import follow, to_host
-from weakly._labels import find_unlabeled
+from weakly._estimator import score_labeled
+from weakly._fitting import atomic_fit
 from weakly._progress import Progress
+from weakly._unlabeled import find_unlabeled
 from weakly.manifold._base import LaplacianModel
 
 
@@ -28,7 +31,8 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
         Weight ``g`` of the graph. With 0 there is none, and unlabelled rows only set ``gamma`` and the
         level of the scores.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows.
+        A callable takes two matrices and returns the Gram matrix of their rows; it is not called, and no
+        kernel plays a part, with ``graph="anchor"`` unless ``approximation`` is set.
     gamma : float or {"median", "scale", "mean-distance"}, default="median"
         Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
         the median distance between rows, "mean-distance" to the root of the mean squared distance;
@@ -166,6 +170,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
         self.verbose = verbose
         self.random_state = random_state
 
+    @atomic_fit
     def fit(self, X, y, sample_weight=None):
         """Fit on labelled and unlabelled rows together.
 
@@ -239,6 +244,25 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
 
             return map_method(self, "predict", X)
         return follow(self._score(X)[:, 0] + self.intercept_, X)
+
+    def score(self, X, y, sample_weight=None):
+        """Coefficient of determination on the labeled samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
+            Test samples.
+        y : array-like of shape (n_samples,)
+            True targets; samples without one are left out.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Returns
+        -------
+        float
+            R^2.
+        """
+        return score_labeled(self, r2_score, X, y, sample_weight, continuous=True)
 
 
 def _as_numbers(known):

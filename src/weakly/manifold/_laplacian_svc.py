@@ -19,12 +19,13 @@ class LaplacianSVC(LaplacianClassifierBase):
     ambient_penalty : float, default=1e-3
         Weight ``a`` of the norm of the function.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        "hinge" is solved in the dual by LIBSVM and has an intercept.
+        "hinge" is solved in the dual, by LIBSVM and then to the tolerance, and has an intercept.
     graph_penalty : float, default=0.1
         Weight ``g`` of the graph. With 0 there is none, and unlabelled rows only set ``gamma`` and the
         level of the scores.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows.
+        A callable takes two matrices and returns the Gram matrix of their rows; it is not called, and no
+        kernel plays a part, with ``graph="anchor"`` unless ``approximation`` is set.
     gamma : float or {"median", "scale", "mean-distance"}, default="median"
         Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
         the median distance between rows, "mean-distance" to the root of the mean squared distance;
@@ -44,7 +45,7 @@ class LaplacianSVC(LaplacianClassifierBase):
     laplacian : {"symmetric", "unnormalized"}, default="symmetric"
         Laplacian ``L`` of the graph. With "symmetric" the weight ``g`` means the same on every graph;
         of anchors both are one.
-    class_mass_normalization : bool or array-like of shape (n_classes,), default=True
+    class_mass_normalization : bool, array-like of shape (n_classes,) or mapping, default=True
         Shift and scale the scores of each class so that their mean and variance over all rows are those of
         a class with its share among the labels, or with the given share. ``False`` takes scores as they are.
     simplex : bool, default=False
@@ -67,10 +68,11 @@ class LaplacianSVC(LaplacianClassifierBase):
         For the squared hinge: Newton on a factorised problem, or iterations without a factorisation. "auto"
         is the former unless its matrices would pass the memory limit. The hinge always goes to LIBSVM.
     tol : float, default=1e-6
-        Relative norm of the gradient at which "newton" and "cg" stop; LIBSVM's own tolerance; a hundredth of
-        the residual at which the iteration with ``simplex`` stops.
+        Relative norm of the gradient at which "newton" and "cg" stop; relative duality gap of the hinge; a
+        hundredth of the residual at which the iteration with ``simplex`` stops.
     max_iter : int, default=1000
-        Most iterations of "newton" and "cg", or with ``simplex``; LIBSVM may take a thousand times as many.
+        Most iterations of "newton" and "cg", or with ``simplex``; the hinge may take a thousand times as many
+        by LIBSVM, and as many again after it.
     early_stopping : bool, default=True
         "cg" ends once the decisions have settled for 10 iterations, but for one row in 10,000; functions of
         anchors are solved for to the end.

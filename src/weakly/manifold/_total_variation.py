@@ -51,7 +51,7 @@ class TotalVariationRLSClassifier(_TotalVariationClassifier):
         Weight ``g`` of the total variation.
     coupling : float, default=0.1
         Weight that holds the function and the graph side together. Where they settle depends on it.
-    class_prior : array-like of shape (n_classes,) or None, default=None
+    class_prior : array-like of shape (n_classes,), mapping or None, default=None
         Share of each class, in sorted order; ``None`` takes that among the labels. It sets level and spread
         of the scores in every step, but how many rows a class gets is left to the cut.
     resplit : bool, default=True
@@ -228,7 +228,7 @@ class TotalVariationSVC(_TotalVariationClassifier):
         Weight ``g`` of the total variation.
     coupling : float, default=0.1
         Weight that holds the function and the graph side together. Where they settle depends on it.
-    class_prior : array-like of shape (n_classes,) or None, default=None
+    class_prior : array-like of shape (n_classes,), mapping or None, default=None
         Share of each class, in sorted order; ``None`` takes that among the labels. It sets level and spread
         of the scores in every step, but how many rows a class gets is left to the cut.
     resplit : bool, default=True

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length, check_random_state
 
 from weakly._labels import encode_labels, mask_labels
+from weakly._magnitude import is_count
 
 _UNLABELED, _LABELED, _TEST = range(3)
 
@@ -110,15 +111,15 @@ class LabelDraws:
     def __post_init__(self):
         if (self.n_per_class is None) == (self.fraction is None):
             raise ValueError("Give exactly one of n_per_class and fraction.")
-        if self.n_per_class is not None and not _is_positive_integer(self.n_per_class):
+        if self.n_per_class is not None and not is_count(self.n_per_class):
             raise ValueError(f"n_per_class must be a positive integer, got {self.n_per_class!r}.")
         if self.fraction is not None and not (isinstance(self.fraction, Real) and 0 < self.fraction <= 1):
             raise ValueError(f"fraction must be a number in (0, 1], got {self.fraction!r}.")
-        if not (self.test_size is None or _is_positive_integer(self.test_size) or _is_share(self.test_size)):
+        if not (self.test_size is None or is_count(self.test_size) or _is_share(self.test_size)):
             raise ValueError(
                 f"test_size must be a positive integer, a number in (0, 1) or None, got {self.test_size!r}."
             )
-        if not _is_positive_integer(self.n_repeats):
+        if not is_count(self.n_repeats):
             raise ValueError(f"n_repeats must be a positive integer, got {self.n_repeats!r}.")
 
     def split(self, X, y):
@@ -201,10 +202,6 @@ def _shuffled_within_classes(codes, parts, seed):
 def _rank_in_class(sorted_codes):
     """Position of each row among those of its class."""
     return np.arange(len(sorted_codes)) - np.searchsorted(sorted_codes, sorted_codes)
-
-
-def _is_positive_integer(value):
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
 
 
 def _is_share(value):

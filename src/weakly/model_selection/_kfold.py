@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_consistent_length, check_random_state
 
-from weakly._labels import encode_labels, find_unlabeled
+from weakly._labels import encode_labels
+from weakly._unlabeled import find_unlabeled
 
 
 class PartiallyLabeledKFold(BaseCrossValidator):
@@ -33,11 +34,21 @@ class PartiallyLabeledKFold(BaseCrossValidator):
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabelled row: -1 for integers, ``NaN`` for floats, ``None`` for strings, missing in
         a pandas column. ``None`` leaves only missing entries unlabelled.
+    cover : bool, default=False
+        Deal all samples to the test parts, those that are never tested too: they stay in every training
+        part, but are predicted once. ``cross_val_predict`` asks for this. Score such parts with
+        :func:`labeled_scorer`, or with the ``score`` of an estimator of this package.
 
     See Also
     --------
     LabelDraws : Repeated draws of the labelled rows, for experiments.
     labeled_scorer : Scores of labelled rows only, for other splitters.
+    PartiallyLabeled : Voting, stacking, bagging, calibration on partially labeled data.
+
+    Notes
+    -----
+    ``learning_curve`` takes the first samples of a training part. Pass it ``shuffle=True`` and sizes that
+    leave labels of every class; to vary the number of labels alone, draw them with :class:`LabelDraws`.
 
     Examples
     --------
@@ -52,7 +63,16 @@ class PartiallyLabeledKFold(BaseCrossValidator):
     It goes wherever scikit-learn takes ``cv``, such as ``GridSearchCV(..., cv=PartiallyLabeledKFold(5))``.
     """
 
-    def __init__(self, n_splits=5, *, stratify=True, shuffle=False, random_state=None, unlabeled="auto"):
+    def __init__(
+        self,
+        n_splits=5,
+        *,
+        stratify=True,
+        shuffle=False,
+        random_state=None,
+        unlabeled="auto",
+        cover=False,
+    ):
         if not isinstance(n_splits, Integral) or n_splits < 2:
             raise ValueError(f"n_splits must be an integer of at least 2, got {n_splits!r}.")
         if random_state is not None and not shuffle:
@@ -64,6 +84,7 @@ class PartiallyLabeledKFold(BaseCrossValidator):
         self.shuffle = shuffle
         self.random_state = random_state
         self.unlabeled = unlabeled
+        self.cover = cover
 
     def get_n_splits(self, X=None, y=None, groups=None):
         """Number of folds.
@@ -107,7 +128,11 @@ class PartiallyLabeledKFold(BaseCrossValidator):
             raise ValueError("y is required: the folds partition its labelled rows.")
         check_consistent_length(X, y)
         fold = self._fold_of_rows(y)
-        return ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(self.n_splits))
+        tested = fold.copy()
+        if self.cover:
+            others = np.flatnonzero(fold < 0)
+            tested[others] = np.arange(len(others)) % self.n_splits
+        return ((np.flatnonzero(fold != k), np.flatnonzero(tested == k)) for k in range(self.n_splits))
 
     def _fold_of_rows(self, y):
         """Fold that tests each row, -1 for rows that only train."""
@@ -129,7 +154,7 @@ class PartiallyLabeledKFold(BaseCrossValidator):
         if self.stratify:
             view = encode_labels(y, unlabeled=self.unlabeled)
             return view.labeled, view.labeled_codes
-        _, mask = find_unlabeled(y, unlabeled=self.unlabeled)
+        _, mask = find_unlabeled(y, unlabeled=self.unlabeled, continuous=True)
         labeled = np.flatnonzero(~mask)
         return labeled, np.zeros(len(labeled), dtype=np.intp)
 

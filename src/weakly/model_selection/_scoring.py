@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
+from sklearn.base import is_regressor
 from sklearn.metrics import get_scorer
 
-from weakly._labels import find_unlabeled
+from weakly._unlabeled import take_labeled
 
 
 def labeled_scorer(scoring, *, unlabeled="auto"):
@@ -46,20 +46,7 @@ def labeled_scorer(scoring, *, unlabeled="auto"):
 
 
 def _score_labeled_rows(estimator, X, y, sample_weight=None, *, scorer, unlabeled):
-    values, mask = find_unlabeled(y, unlabeled=unlabeled)
-    rows = np.flatnonzero(~mask)
-    if not len(rows):
-        raise ValueError("y has no labelled row to score: use PartiallyLabeledKFold as cv.")
-    weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)[rows]}
-    return scorer(estimator, _take_rows(X, rows), _plain(values[rows]), **weights)
-
-
-def _take_rows(X, rows):
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
-
-
-def _plain(labels):
-    """Let NumPy infer the type of object labels again: metrics refuse whole numbers kept as objects."""
-    return np.asarray(labels.tolist()) if labels.dtype.kind == "O" else labels
+    continuous = is_regressor(estimator)
+    X, y, sample_weight = take_labeled(X, y, sample_weight, unlabeled=unlabeled, continuous=continuous)
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    return scorer(estimator, X, y, **weights)

@@ -5,6 +5,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from weakly._fitting import atomic_fit
 from weakly.multi_instance._forms import Form, check_labels, read_bags
 
 
@@ -55,6 +56,7 @@ class InstanceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         tags.target_tags.required = inner.target_tags.required
         return tags
 
+    @atomic_fit
     def fit(self, X, y=None):
         """Fit the transformer to the instances of all bags.
 
@@ -70,6 +72,11 @@ class InstanceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         self
             The fitted adapter.
         """
+        if isinstance(self.transformer, type) or not hasattr(self.transformer, "transform"):
+            raise TypeError(
+                f"transformer is {self.transformer!r}: give an object that fits and transforms instances, "
+                "such as StandardScaler()."
+            )
         given = self._read(X)
         bags, labels = given.bags, None
         if y is not None:

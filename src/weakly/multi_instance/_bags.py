@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,8 @@ class Bags:
         Bags
             The bags.
         """
+        if not isinstance(bags, Iterable):
+            raise TypeError(f"bags must be a list of matrices, one per bag, got {bags!r}.")
         bags = [_as_matrix(bag, number) for number, bag in enumerate(bags)]
         filled = [number for number, bag in enumerate(bags) if bag.shape[0]]
         first = filled[0] if filled else 0
@@ -106,6 +108,8 @@ class Bags:
             The bags, in the order of their ids.
         """
         rows = rows if hasattr(rows, "shape") else np.asarray(rows)
+        if len(rows.shape) != 2:
+            raise ValueError(f"rows have shape {rows.shape}: give a matrix of instances by features.")
         if np.shape(ids) != (rows.shape[0],):
             raise ValueError(
                 f"There are {rows.shape[0]} rows and ids of shape {np.shape(ids)}: give one bag id per row."
@@ -191,7 +195,10 @@ class Bags:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple) and key[1:] == (Ellipsis,):  # which scikit-learn adds for other axes
             key = key[0]
-        chosen = np.arange(len(self))[key]
+        try:
+            chosen = np.arange(len(self))[key]
+        except IndexError as error:
+            raise IndexError(f"There are {len(self)} bags: {error}.") from None
         if np.ndim(chosen) > 1:
             raise IndexError("Bags have one axis: pick a bag by its number, or several by a list or a mask.")
         if np.ndim(chosen) == 0:

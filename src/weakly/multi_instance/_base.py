@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from weakly._calibration import decisions_of, prior_temperature
 from weakly._estimator import RowEstimator, ScoredClassifier, class_codes
+from weakly._fitting import atomic_fit
 from weakly._progress import Progress
 from weakly.multi_instance._bags import named
 from weakly.multi_instance._forms import Form, check_labels, read_bags
@@ -27,6 +28,7 @@ class BagClassifier(ScoredClassifier, RowEstimator):
     _parameter_constraints: dict = {"positive_class": "no_validation", "verbose": ["verbose"]}
     _last_published = "_empty"
 
+    @atomic_fit
     def fit(self, X, y):
         """Fit on bags with known labels.
 
@@ -93,7 +95,7 @@ class BagClassifier(ScoredClassifier, RowEstimator):
                 f"{np.count_nonzero(~filled)} bags have no instances and are left out, the first of them bag "
                 f"{named(bags.ids[~filled][0])}: nothing in them can make a bag positive.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return bags[filled], codes[filled]
 

@@ -93,7 +93,8 @@ class CitationKNNClassifier(BagClassifier):
         return tags
 
     def _fit_bags(self, bags, is_positive, progress):
-        self._bags, self._is_positive = bags, is_positive
+        # A copy: the caller's array may change.
+        self._bags, self._is_positive = bags.with_rows(bags.rows.copy()), is_positive
         with progress.stage("citers"):
             self._reach = self._citing_distances()
 

@@ -13,6 +13,7 @@ from weakly.multi_instance._base import BagClassifier
 from weakly.solvers import solve_diverse_density
 
 _N_ARRAYS = 30  # of the size of the starts that a search holds
+_LARGEST_SCALE = 1e50  # whose powers a search can compute with
 
 
 class _ConceptClassifier(BagClassifier):
@@ -23,7 +24,7 @@ class _ConceptClassifier(BagClassifier):
     _parameter_constraints: dict = {
         **BagClassifier._parameter_constraints,
         "n_start_bags": [Interval(Integral, 1, None, closed="left"), None],
-        "scale": [Interval(Real, 0, None, closed="neither")],
+        "scale": [Interval(Real, 0, _LARGEST_SCALE, closed="right")],
         "feature_weights": ["boolean"],
         "threshold": [StrOptions({"training"}), Interval(Real, 0, 1, closed="neither")],
         "n_steps": [Interval(Integral, 1, None, closed="left")],
@@ -66,8 +67,8 @@ class _ConceptClassifier(BagClassifier):
         with progress.stage("concepts"):
             for column in is_positive.T:
                 starts = self._starts(bags, column, rng)
-                results.append(self._solve(bags, column, starts, scales, progress.count))
-                progress.is_stopped |= results[-1].status == "stopped"
+                found = self._solve(bags, column, starts, scales, progress.count)
+                results.append(progress.watch(found))
         self.concepts_, self.scales_ = np.swapaxes([result.x[0] for result in results], 0, 1)
         self.result_ = results[0] if self.positive_class_ is not None else results
         self.n_iter_ = max(result.n_iter for result in results)

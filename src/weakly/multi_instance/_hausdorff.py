@@ -49,12 +49,21 @@ def bag_distances(bags: Any, others: Any, kind: str = "minimal") -> np.ndarray:
             raise ValueError(f"Bag {name} is empty, and no distance from it: leave it out.")
     if not len(bags) or not len(others):
         return np.empty((len(bags), len(others)))
+    unit = _unit(bags.rows, others.rows)
+    bags, others = (part.with_rows(part.rows.astype(np.float64) / unit) for part in (bags, others))
     if not sp.issparse(bags.rows) and not sp.issparse(others.rows):
         center = others.rows.mean(axis=0)  # far from the origin differences would drown in rounding
         bags, others = bags.with_rows(bags.rows - center), others.with_rows(others.rows - center)
     n_bags = max(1, int(_BLOCK_ENTRIES // (max(bags.sizes.mean(), 1) * others.rows.shape[0])))
     blocks = [bags[start : start + n_bags] for start in range(0, len(bags), n_bags)]
-    return np.vstack([_block(block, others, kind) for block in blocks])
+    return unit * np.vstack([_block(block, others, kind) for block in blocks])
+
+
+def _unit(*matrices: Any) -> float:
+    """A power of two near the largest entry: in units of it no square overflows, and nothing is rounded."""
+    entries = (matrix.data if sp.issparse(matrix) else matrix for matrix in matrices)
+    largest = max(float(np.abs(part).max(initial=0)) for part in entries)
+    return float(2.0 ** np.frexp(largest)[1]) if 0 < largest < 1e300 else 1.0
 
 
 def _block(bags: Bags, others: Bags, kind: str) -> np.ndarray:

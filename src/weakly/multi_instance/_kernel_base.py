@@ -12,6 +12,8 @@ from weakly._compat import Interval
 from weakly._estimator import KernelEstimator
 from weakly.kernels import resolve_kernel
 from weakly.multi_instance._base import BagClassifier
+from weakly.solvers._centered_rows import far_means, less_means
+from weakly.solvers._range import build_in_range, check_costs
 from weakly.spaces import exact_space
 
 
@@ -34,11 +36,10 @@ class KernelBagClassifier(BagClassifier, KernelEstimator):
     _rounds = "machines"  # what max_iter counts
 
     def _fit_bags(self, bags, is_positive, progress):
+        check_costs("C", np.full(1, self.C))
+        check_costs("C times positive_weight", np.full(1, self.C * self.positive_weight))
         with progress.stage("kernel"):
-            self.kernel_ = resolve_kernel(
-                self.kernel, bags.rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0
-            )
-            space = exact_space(bags.rows, self.kernel_, "use fewer instances")
+            space = build_in_range(lambda: self._space(bags.rows), bags.rows.dtype)
             ground = self._ground(space, bags)
         parts = [self._fit_column(ground, bags, column, progress) for column in is_positive.T]
         results, theta, constants = zip(*parts, strict=True)
@@ -47,6 +48,19 @@ class KernelBagClassifier(BagClassifier, KernelEstimator):
         self._offset = np.array(constants, dtype=np.float64)
         self.result_ = results[0] if self.positive_class_ is not None else list(results)
         self.n_iter_ = max(result.n_iter for result in results)
+
+    _is_centered = True  # whether a shift of all instances changes the constant of the function alone
+
+    def _space(self, rows):
+        settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        self.kernel_ = resolve_kernel(self.kernel, rows, **settings)
+        is_linear = self.kernel == "linear" and self._is_centered
+        self._origin = far_means(rows) if is_linear else np.zeros(rows.shape[1])
+        return exact_space(self._near_zero(rows), self.kernel_, "use fewer instances")
+
+    def _near_zero(self, rows):
+        """Instances less the means of features far from 0, where linear kernels would be mostly rounding."""
+        return less_means(rows, self._origin)
 
     def _ground(self, space, bags):
         return space
@@ -62,7 +76,7 @@ class KernelBagClassifier(BagClassifier, KernelEstimator):
                 if n_iter >= self.max_iter
                 else "had a machine that ran out of steps: scale the columns, lower C or raise tol."
             )
-            warnings.warn(f"{type(self).__name__} {cause}", ConvergenceWarning, stacklevel=4)
+            warnings.warn(f"{type(self).__name__} {cause}", ConvergenceWarning, stacklevel=5)
 
     def _score_instances(self, rows):
-        return self._values(rows) + self._offset.astype(rows.dtype)
+        return self._values(self._near_zero(rows)).astype(rows.dtype) + self._offset.astype(rows.dtype)

@@ -20,8 +20,7 @@ class _MarginSVC(KernelBagClassifier):
                 max_iter=self.max_iter,
                 callback=progress.count,
             )
-        progress.is_stopped |= result.status == "stopped"
-        return result, result.x, result.intercept
+        return progress.watch(result), result.x, result.intercept
 
 
 class BagMarginSVC(_MarginSVC):

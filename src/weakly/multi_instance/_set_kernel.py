@@ -121,6 +121,7 @@ class MultiInstanceKernelSVC(KernelBagClassifier):
         self.verbose = verbose
 
     _rounds = "steps"
+    _is_centered = False  # lengths of bags are measured from 0
 
     def _ground(self, space, bags):
         """Kernel between bags, and the factors of their instances in it."""

@@ -162,6 +162,10 @@ class WellMultiInstanceSVC(KernelBagClassifier, LabelMixture):
         self.tol = tol
         self.verbose = verbose
 
+    @property
+    def _is_centered(self):
+        return self.center
+
     def _fit_column(self, space, bags, is_positive, progress):
         bag_of = bags.bag_of
         n_choices = self.max_labels
@@ -178,7 +182,7 @@ class WellMultiInstanceSVC(KernelBagClassifier, LabelMixture):
 
     def _problem(self, bag_of, is_positive):
         """Key instances of bags, and the costs: a line for each positive bag and each other row."""
-        keys = KeyInstances.of_bags(bag_of, is_positive, self.n_key_instances)
+        keys = KeyInstances.of_bags(bag_of, is_positive, min(self.n_key_instances, len(bag_of)))
         return keys, self.C * np.where(keys.signs > 0, self.positive_weight, 1.0)
 
     def _choose(self, machine, n_choices, callback=None):

@@ -20,6 +20,7 @@ from typing import Any
 import joblib
 
 from weakly.datasets._load import find_file
+from weakly.exceptions import FitInterruptedWarning
 from weakly.papers._environment import environment
 from weakly.papers._model import Cell, Paper, Table
 from weakly.papers._store import Store
@@ -279,7 +280,10 @@ def _evaluate(table: Table, cell: Cell) -> dict[str, Any] | str:
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
+            warnings.simplefilter("error", FitInterruptedWarning)
             values = _as_values(table.evaluate(settings, cell.column, cell.seed))
+    except FitInterruptedWarning:  # a model cut short is none to measure
+        raise KeyboardInterrupt from None
     except Exception:
         return traceback.format_exc()
     return {

@@ -5,12 +5,11 @@ with ``s`` the sum of the coefficients, kept in ``sums`` with ``v'm``. The multi
 taken from the targets.
 """
 
-import numba
-
+from weakly._compile import njit
 from weakly.solvers._box_kernels import shuffle
 
 
-@numba.njit(cache=True)
+@njit
 def absolute_pass(rows, centre, active, n_active, targets, bias, C, curvature, beta, v, sums, limit, state):
     """One pass over the active rows; rows that are surely at a bound are set aside.
 

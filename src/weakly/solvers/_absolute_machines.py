@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from weakly._threads import run_parallel
 from weakly.solvers._absolute_interior import GramSystem, RowSystem, interior_points
 from weakly.solvers._absolute_kernels import absolute_pass
 from weakly.solvers._box_kernels import SEED
@@ -23,6 +24,7 @@ from weakly.spaces._base import dense
 _NEGLIGIBLE = 1e-8  # an objective below this part of the cost of all rows is lost in rounding
 _ROUGH = 16.0  # pairs first move up to a violation so many times that which surely is enough
 _FINER = 0.25  # what a violation is multiplied by where it was not enough
+_LOOK_PASSES = 500  # of pairs between two looks at the gap
 _FIRST_PASSES, _MOST_PASSES = 2, 20  # between looks at the gap; an eighth of those before are added
 _CONSTANT = 0.1  # constant of the kernel that holds the sum near 0, in units of the mean squared norm of rows
 # Interior points take their turn after some passes, where a step of theirs is not too much. Steps cost the
@@ -100,7 +102,8 @@ class _Regression:
         signs = balanced(np.sign(t - t.mean(axis=0)))
         curvature = (signs * self.scores(self.parameters(signs))).sum(axis=0)
         slope = (signs * t).sum(axis=0)
-        return signs * np.minimum(np.divide(slope, curvature, out=C * np.sign(slope), where=curvature > 0), C)
+        is_short = slope < C * curvature  # of the bounds
+        return signs * np.divide(slope, curvature, out=C * np.sign(slope), where=is_short)
 
     def _from_within(
         self, t: np.ndarray, C: float, point: _Point, tol: float, max_iter: int
@@ -153,20 +156,25 @@ class _KernelRegression(_Regression):
         self, t: np.ndarray, C: float, point: _Point, tol: float, max_iter: int
     ) -> tuple[_Point, int]:
         upper = np.full(t.shape[::-1], C)
-        pairs_left, n_pairs = max_iter * len(t), np.zeros(t.shape[1])
+        pairs_left, n_pairs, most = max_iter * len(t), np.zeros(t.shape[1]), _LOOK_PASSES * len(t)
         # The gap is at most the cost of all rows times the violation. Columns that are done may have no loss.
         least = point.objectives[point.gaps > tol].min(initial=np.inf)
         violation = _ROUGH * tol * max(least / (C * len(t)), _NEGLIGIBLE)
         while (point.gaps > tol).any() and pairs_left > 0:
             records = np.empty((t.shape[1], 4))
             x, residuals = (np.ascontiguousarray(a.T) for a in (point.beta, t - self.scores(point.beta)))
-            each_column(
-                self._gram, self._diagonal, -upper, upper, x, residuals, records, violation, pairs_left
-            )
+            run_parallel(
+                each_column, len(x), self._gram, self._diagonal, -upper, upper, x, residuals, records,
+                violation, min(pairs_left, most),
+            )  # fmt: skip
+            n_moved = int(records[:, 3].max())
             n_pairs += records[:, 3]
-            pairs_left -= max(int(records[:, 3].max()), 1)
-            violation *= _FINER
-            point = self._assess(t, C, x.T.copy())
+            pairs_left -= max(n_moved, 1)
+            before, point = point, self._assess(t, C, x.T.copy())
+            if n_moved < most:
+                violation *= _FINER
+            elif _is_hopeless(before.gaps.max(), point.gaps.max(), pairs_left / most, tol):
+                break
         return point, -int(-n_pairs.max(initial=0) // len(t))
 
 
@@ -234,6 +242,11 @@ class _LinearRegression(_Regression):
             n_iter += n_passes
             point = self._assess(t, C, balanced(beta[:, None]))
         return point, n_iter
+
+
+def _is_hopeless(before: float, after: float, n_left: float, tol: float) -> bool:
+    """Whether a gap that goes on to fall as it just did will not be small enough in the looks left."""
+    return after * (after / before) ** n_left > tol
 
 
 def _column(point: _Point, k: int) -> _Point:

@@ -102,7 +102,7 @@ def solve_block_weston_watkins(
                 ahead = best + _AHEAD * (newest - best)
                 planes.add(ahead, *blocks.reduce(partial(_plane, W=ahead, feature_map=feature_map), costs))
     except KeyboardInterrupt:
-        status = "stopped"
+        status = "interrupted"
     objectives, gaps = np.array(history).T
     best = best - best.mean(axis=1, keepdims=True)
     return SolverResult(

@@ -120,7 +120,7 @@ def solve_block_transduction(
     tol : float, default=1e-4
         Largest norm of the gradient of the machine, relative to that of its weights.
     callback : callable, optional
-        ``callback(n)`` after stage ``n`` of the search; ``False`` stops it.
+        ``callback(n)`` after stage ``n`` of the search, and with 0 before it; ``False`` stops it.
 
     Returns
     -------
@@ -142,14 +142,18 @@ def solve_block_transduction(
     machine: BlockFit | None = None
     n_iter, status = 0, "converged"
     try:
-        for better in _SEARCHES[optimizer](problem) if problem.n_unlabeled > 1 else ():
+        search = _SEARCHES[optimizer](problem) if problem.n_unlabeled > 1 else iter(())
+        if callback is not None and callback(0.0) is False:
+            search, status = iter(()), "stopped"
+        for better in search:
             machine, n_iter = better, n_iter + 1
             if callback is not None and callback(float(n_iter)) is False:
                 status = "stopped"
                 break
     except KeyboardInterrupt:
-        status = "stopped"
-    machine, history = _settle(problem, machine or problem.supervised(tol), tol)
+        status = "interrupted"
+    n_rounds = _MOST_ROUNDS if status == "converged" else 1
+    machine, history = _settle(problem, machine or problem.supervised(tol), tol, n_rounds)
     if status == "converged" and not machine.converged:
         status = "max_iter"
     return SolverResult(
@@ -162,7 +166,9 @@ def solve_block_transduction(
     )
 
 
-def _settle(problem: BlockTransduction, machine: BlockFit, tol: float) -> tuple[BlockFit, list[float]]:
+def _settle(
+    problem: BlockTransduction, machine: BlockFit, tol: float, most_rounds: int
+) -> tuple[BlockFit, list[float]]:
     """Label and fit in turn until the labels stay: the machine, and the objective after each fit."""
     labels = problem.best_labels(machine.values, machine.offset)
     # A point of a descent is none of Newton's method: in memory, too, that begins at 0 from there.
@@ -172,7 +178,7 @@ def _settle(problem: BlockTransduction, machine: BlockFit, tol: float) -> tuple[
         start = machine = fit_blocks(problem.rows, labels, problem.cost, start=start, tol=tol)
         history.append(machine.objective)
         better = problem.best_labels(machine.values, machine.offset)
-        if not problem.differ(better, labels) or len(history) == _MOST_ROUNDS:
+        if not problem.differ(better, labels) or len(history) == most_rounds:
             return machine, history
         labels = better
 

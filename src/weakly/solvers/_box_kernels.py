@@ -1,13 +1,14 @@
 """Compiled loops of coordinate descent on box-constrained duals of a dense matrix."""
 
-import numba
 import numpy as np
+
+from weakly._compile import njit
 
 FLAT = 1e-12  # stands for a diagonal entry that is zero or, by rounding, negative
 SEED = np.uint64(0x9E3779B97F4A7C15)
 
 
-@numba.njit(cache=True)
+@njit
 def shuffle(order, state):
     """Put indices in random order, in place; return the next state of the generator (xorshift, 64 bits)."""
     for last in range(len(order) - 1, 0, -1):
@@ -19,7 +20,7 @@ def shuffle(order, state):
     return state
 
 
-@numba.njit(cache=True)
+@njit
 def descend(matrix, signs, ridge, upper, a, lacking, state, tol, max_epochs):
     """Maximise ``1'a - a'(YQY + D)a/2`` over ``0 <= a <= upper``, with signs ``Y`` and a ridge ``D``.
 

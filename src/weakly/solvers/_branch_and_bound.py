@@ -31,7 +31,10 @@ from weakly.solvers._transduction_search import SEARCHES
 from weakly.spaces import KernelSpace
 
 _SLACK = 1e-9  # branches that could lower the objective by no more than this part of it are not explored
-_CHUNK = 256  # nodes between two looks at the clock
+_CHUNK = 256  # most nodes between two calls of the callback
+_LOOK = 0.1  # seconds between two calls, if nodes take so long
+_ENTRY_SECONDS = 2e-9  # of a sweep, per entry of the table: rather too long than too short
+_ENDLESS = 10**18
 _STARTS = "annealing", "multi_switch", "newton", "cccp"  # all quick, and in different valleys
 
 
@@ -58,8 +61,8 @@ def solve_branch_and_bound(
     max_nodes : int, default=100_000
         Most nodes.
     max_seconds : float, optional
-        Time after which no further nodes are visited; it is looked at every 256 nodes, and between the
-        searches for labelings to begin with.
+        Time after which no further nodes are visited, and the one on hand is cut short. The machine of the
+        best labeling so far still has to be fitted, which takes as long as without a search.
     callback : callable, optional
         ``callback(n)`` when ``n`` nodes have been visited, before the first and then at most 256 apart;
         ``False`` stops the search.
@@ -84,30 +87,32 @@ def solve_branch_and_bound(
     ([-1.0, 1.0, -1.0, 1.0], 'converged', 0.0)
     """
     deadline = np.inf if max_seconds is None else monotonic() + max_seconds
-    search, status = _Search(problem, tol), "max_iter"
+    search, status, chunk = _Search(problem, tol, deadline), "max_iter", 1
     is_wanted = callback or (lambda n_nodes: True)
     try:
         if is_wanted(0.0) is False:
             return search.report("stopped")
-        search.begin(deadline)
-        while not search.is_explored and search.n_nodes < max_nodes and monotonic() < deadline:
-            search.advance(min(_CHUNK, max_nodes - search.n_nodes))
+        search.begin()
+        while not search.is_explored and search.n_nodes < max_nodes and search.n_sweeps:
+            began = monotonic()
+            search.advance(min(chunk, max_nodes - search.n_nodes))
+            chunk = min(2 * chunk, _CHUNK) if monotonic() - began < _LOOK else max(chunk // 2, 1)
             if is_wanted(float(search.n_nodes)) is False:
                 status = "stopped"
                 break
     except KeyboardInterrupt:
-        status = "stopped"
+        status = "interrupted"
     return search.report(status)
 
 
 class _Search:
     """A tree that is explored bit by bit; an interrupt of that leaves a state that can be reported."""
 
-    def __init__(self, problem: Transduction, tol: float) -> None:
-        self.problem, self.tol = problem, tol
+    def __init__(self, problem: Transduction, tol: float, deadline: float = np.inf) -> None:
+        self.problem, self.tol, self.deadline = problem, tol, deadline
         self.rows, self.tree = _rows_of(problem), _root(problem)
         n_rows = len(problem.costs)
-        self.table = _blank_table(n_rows)
+        self.table = _blank_table(self.rows)
         self.best = Incumbent(np.zeros(n_rows), np.full(1, np.inf))
         self.n_nodes = 0
         self.history: list[tuple[float, float]] = []
@@ -118,29 +123,35 @@ class _Search:
     def is_explored(self) -> bool:
         return bool(self.tree.depth[0] < 0)
 
-    def begin(self, deadline: float) -> None:
+    @property
+    def n_sweeps(self) -> int:
+        """About as many sweeps of a table as there is time for."""
+        seconds = max(self.deadline - monotonic(), 0.0)
+        return int(min(seconds / (_ENTRY_SECONDS * self.table.entries.size), _ENDLESS))
+
+    def begin(self) -> None:
         """Find labelings to compare with, unless there is only one or they all cost the same."""
         n_open = len(self.problem.ground.unlabeled)
         least, most = self.problem.label_set.least, self.problem.label_set.most
         if most == 0 or least == n_open or not self.problem.unlabeled_costs.any():
             return
         for name in _STARTS:
-            if monotonic() >= deadline:
+            if monotonic() >= self.deadline:
                 return
             if name == "annealing" and not 0 < self.problem.share < 1:
                 continue  # its probabilities have this mean
             found = None
             for stage in SEARCHES[name](self.problem):
                 found = stage
-                if monotonic() >= deadline:
+                if monotonic() >= self.deadline:
                     break
             if found is not None:
                 self.propose(found)
 
     def propose(self, found: Found) -> None:
         """Settle what was found, and keep it if it is better."""
-        _, labels, _ = settle(self.problem, found, self.tol)
-        value = self.value_of(labels)
+        _, labels, objectives = settle(self.problem, found, self.tol)
+        value = min(self.value_of(labels), objectives[-1])
         if value < self.best.value[0] * (1 - _SLACK):
             self.best.signs[:] = labels
             self.best.value[0] = value
@@ -149,6 +160,7 @@ class _Search:
     def advance(self, n_nodes: int) -> None:
         """Visit nodes, as many as given or until there is a better labeling."""
         before = self.best.value[0]
+        self.table.left[0] = self.n_sweeps
         self.n_nodes += explore(self.rows, self.table, self.tree, self.best, _SLACK, n_nodes)
         if self.best.value[0] < before:
             self.best.value[0] = self.value_of(self.best.signs)  # the scores of the node had another machine
@@ -156,7 +168,11 @@ class _Search:
             self.propose(Found(self.best.signs.copy()))
 
     def value_of(self, labels: np.ndarray) -> float:
-        return float(value_of(self.rows, _blank_table(len(labels)), labels))
+        """What the machine of a labeling costs, or more where time is up or rounding has taken over."""
+        table = _blank_table(self.rows)
+        table.left[0] = self.n_sweeps
+        value = float(value_of(self.rows, table, labels))
+        return value if np.isfinite(value) else np.inf
 
     def record(self) -> None:
         value = float(self.best.value[0])
@@ -193,14 +209,17 @@ def _rows_of(problem: Transduction) -> Rows:
     space, costs = problem.ground.centered, np.asarray(problem.costs, dtype=np.float64)
     if isinstance(space, KernelSpace):
         matrix = np.array(space.gram, dtype=np.float64, order="C")
-    else:
-        matrix = space.gram() if isinstance(space, CenteredRows) else space.features @ space.features.T
+    elif isinstance(space, CenteredRows):
+        matrix = space.gram()
+    else:  # any center does, and this one is not far from most rows on account of a few
+        features = space.features - np.median(space.features, axis=0)
+        matrix = features @ features.T
     ridge = np.full(len(costs), np.inf)  # rows without a cost never get a coefficient
     np.divide(1.0, costs, out=ridge, where=costs > 0)
     matrix.flat[:: len(costs) + 1] += ridge
     is_open = np.zeros(len(costs), dtype=np.bool_)
     is_open[problem.ground.unlabeled] = True
-    return Rows(matrix, costs, is_open, problem.label_set.least, problem.label_set.most)
+    return Rows(matrix, costs, ridge, is_open, problem.label_set.least, problem.label_set.most)
 
 
 def _root(problem: Transduction) -> Tree:
@@ -220,7 +239,8 @@ def _root(problem: Transduction) -> Tree:
     return tree
 
 
-def _blank_table(n_rows: int) -> Table:
+def _blank_table(rows: Rows) -> Table:
+    n_rows = len(rows.costs)
     return Table(
         entries=np.empty((n_rows + 1, n_rows + 1)),
         support=np.zeros(n_rows, dtype=np.bool_),
@@ -230,4 +250,6 @@ def _blank_table(n_rows: int) -> Table:
         gains=np.zeros((n_rows, 2)),
         pivots=np.empty(n_rows + 1),
         age=np.zeros(1, dtype=np.int64),
+        ridge=rows.ridge,
+        left=np.full(1, _ENDLESS),
     )

@@ -7,10 +7,10 @@ way from the root, each with two branches of which one or both are still to be e
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
-from weakly.solvers._pivot_kernels import dual_of, fit, reach, turn_to
+from weakly._compile import njit
+from weakly.solvers._pivot_kernels import bend, distance, dual_of, fit, reach, turn_to
 
 EVEN = 0.01  # share of the bound that makes up for the gains of a row that has none
 
@@ -34,7 +34,7 @@ class Incumbent(NamedTuple):
     value: np.ndarray
 
 
-@numba.njit(cache=True)
+@njit
 def complete(rows, table, signs, full):
     """Give open rows the signs of their scores, as far as the balance allows; return what these cost."""
     full[:] = signs
@@ -56,33 +56,32 @@ def complete(rows, table, signs, full):
     return cost
 
 
-@numba.njit(cache=True)
+@njit
 def probe(rows, table, signs):
     """By how much each sign of each open row raises the dual at least, while the support stays as it is."""
     members, signed = np.flatnonzero(table.support), np.flatnonzero(signs)
     for i in np.flatnonzero(signs == 0.0):
         for side in range(2):
             sign, gain = 1.0 - 2.0 * side, 0.0
-            lack, bend = 1.0 - sign * table.scores[i], table.entries[i, i]
+            lack, own = 1.0 - sign * table.scores[i], bend(table, i)
             if len(members) == 0:  # all have one sign, and the other brings about the dual of a pair
                 for j in signed:
                     if signs[j] != sign:
-                        distance = rows.matrix[i, i] + rows.matrix[j, j] - 2 * rows.matrix[i, j]
-                        gain = max(gain, 2.0 / distance)
+                        gain = max(gain, 2.0 / distance(rows, i, j))
             elif lack > 0.0:
-                step = min(lack / bend, reach(table, members, signs, i, sign)[0])
-                gain = step * (lack - step * bend / 2)
-            table.gains[i, side] = gain
+                step = min(lack / own, reach(table, members, signs, i, sign)[0])
+                gain = step * (lack - step * own / 2)
+            table.gains[i, side] = gain if gain > 0.0 else 0.0
 
 
-@numba.njit(cache=True)
+@njit
 def promise(rows, table, signs, bound, i, side):
     """The lower bound of a branch that gains announce, from ``M`` and not from the table."""
     members = np.flatnonzero(table.support)
     if len(members) == 0 or table.gains[i, side] == 0.0:
         return bound + table.gains[i, side]
     sign, line = 1.0 - 2.0 * side, table.entries[i]
-    step = (1.0 - sign * table.scores[i]) / line[i]
+    step = (1.0 - sign * table.scores[i]) / bend(table, i)
     step = sign * min(step, reach(table, members, signs, i, sign)[0])
     table.trial[:] = table.x
     for a in members:
@@ -94,7 +93,7 @@ def promise(rows, table, signs, bound, i, side):
     return max(bound, value)
 
 
-@numba.njit(cache=True)
+@njit
 def force(rows, table, signs, bound, cutoff):
     """Set open signs whose opposite exceeds the cutoff, and all that are left when one sign is used up.
 
@@ -126,7 +125,7 @@ def force(rows, table, signs, bound, cutoff):
     return n_forced
 
 
-@numba.njit(cache=True)
+@njit
 def visit(rows, table, signs, best, slack):
     """Bound a node, force signs, look for a better labeling; return the bound, infinite if all is done."""
     full = np.empty_like(signs)
@@ -148,7 +147,7 @@ def visit(rows, table, signs, best, slack):
             return bound
 
 
-@numba.njit(cache=True)
+@njit
 def branch(rows, table, tree, depth, bound):
     """Choose the row of which both signs cost most, by their product; the cheaper sign comes first."""
     chosen, largest, even = -1, -1.0, EVEN * bound
@@ -164,11 +163,14 @@ def branch(rows, table, tree, depth, bound):
     tree.depth[0] = depth
 
 
-@numba.njit(cache=True)
+@njit
 def explore(rows, table, tree, best, slack, n_nodes):
-    """Visit nodes until all are, ``n_nodes`` are, or a better labeling is found; return how many."""
+    """Visit nodes until all are, ``n_nodes`` are, or a better labeling is found; return how many.
+
+    Where the table has no sweeps left, the node on hand is the last one.
+    """
     n_visited, value = 0, best.value[0]
-    while tree.depth[0] >= 0 and n_visited < n_nodes and best.value[0] == value:
+    while tree.depth[0] >= 0 and n_visited < n_nodes and best.value[0] == value and table.left[0] > 0:
         depth = tree.depth[0]
         if tree.n_left[depth] == 0:
             tree.depth[0] -= 1

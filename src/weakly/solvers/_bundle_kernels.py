@@ -1,10 +1,11 @@
 """Losses of Weston and Watkins, summed over the rows of a block; blocks may run side by side."""
 
-import numba
 import numpy as np
 
+from weakly._compile import njit
 
-@numba.njit(cache=True, nogil=True)
+
+@njit(nogil=True)
 def pair_losses(f, costs, slopes):
     """Sum of the losses of scores ``f``, and their derivatives by the scores."""
     n_rows, n_classes = f.shape
@@ -24,7 +25,7 @@ def pair_losses(f, costs, slopes):
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def line_losses(f, change, costs, shares):
     """Sums of the losses at points of a line: scores ``f + share * change``."""
     n_rows, n_classes = f.shape

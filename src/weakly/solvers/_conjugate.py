@@ -104,11 +104,11 @@ def solve_conjugate(
             history.append((point.objective, point.criterion))
             settled = step.settled and bool((point.curvature == previous.curvature).all())
             if step.stopped or settled:
-                status = "stopped"
+                status = step.stopped or "stopped"
             elif point.objective >= previous.objective:
                 status = "stalled"
     except KeyboardInterrupt:  # between two conjugate gradient iterations, which have a guard of their own
-        point, status = problem.assess(theta, scores, scale), "stopped"
+        point, status = problem.assess(theta, scores, scale), "interrupted"
         history.append((point.objective, point.criterion))
     objectives, criteria = np.array(history).T
     status = "converged" if point.criterion <= tol else status
@@ -133,7 +133,7 @@ class _Step:
     scores: np.ndarray
     n_iter: int
     settled: bool
-    stopped: bool
+    stopped: str  # empty unless the callback or an interrupt ended it
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def _conjugate_gradients(
     """Newton step from a point, all columns side by side; converged columns stand still."""
     space, base = problem.space, problem.space.base
     step, step_scores = zeros(point.theta, *point.theta.shape), zeros(point.scores, *point.scores.shape)
-    n_iter, stopped, settling = 0, False, _Settling(patience)
+    n_iter, stopped, settling = 0, "", _Settling(patience)
     try:
         residual, residual_scores = point.residual, space.scores(point.residual)
         direction, direction_scores = residual, residual_scores
@@ -210,12 +210,13 @@ def _conjugate_gradients(
             if (energy <= target_norm**2).all():
                 break
             settling.watch(point.scores + step_scores)
-            stopped = callback is not None and callback(point.scores + step_scores) is False
+            if callback is not None and callback(point.scores + step_scores) is False:
+                stopped = "stopped"
             momentum = _ratio(energy, previous)
             direction = residual + momentum * direction
             direction_scores = residual_scores + momentum * direction_scores
     except KeyboardInterrupt:
-        stopped, step_scores = True, space.scores(step)  # the two may be one update apart
+        stopped, step_scores = "interrupted", space.scores(step)  # the two may be one update apart
     return _Step(step, step_scores, n_iter, settling.done, stopped)
 
 

@@ -13,7 +13,9 @@ from weakly.solvers._result import SolverResult
 from weakly.spaces import BaseSpace
 
 
-def solve_ridge(space: BaseSpace, targets: np.ndarray, weights: np.ndarray) -> SolverResult:
+def solve_ridge(
+    space: BaseSpace, targets: np.ndarray, weights: np.ndarray, *, tol: float = 1e-6
+) -> SolverResult:
     """Minimise ``sum_i w_i (y_i - f_i)^2 / 2 + ||f||^2 / 2``, all columns from one factorisation.
 
     Parameters
@@ -24,6 +26,8 @@ def solve_ridge(space: BaseSpace, targets: np.ndarray, weights: np.ndarray) -> S
         Targets ``y``.
     weights : ndarray of shape (n_rows,)
         Weights ``w`` of the rows, at least 0.
+    tol : float, default=1e-6
+        Largest relative norm of the gradient at the solution, beyond which rounding has spoiled it.
 
     Returns
     -------
@@ -49,7 +53,7 @@ def solve_ridge(space: BaseSpace, targets: np.ndarray, weights: np.ndarray) -> S
         objective=np.array([start[0], end[0]]),
         criterion=np.array([start[1], end[1]]),
         n_iter=1,
-        status="converged",
+        status="converged" if end[1] <= tol else "stalled",
         held_out=_leave_one_out(targets, scores, normal.leverage()[:, None]),
     )
 
@@ -123,7 +127,7 @@ def _newton_column(
         share = _search_line(space, y, weights, (theta, scores), newton_point, objective, tol)
         theta = theta + share * (newton_point - theta)
         scores = space.scores(theta)
-    status = "converged" if criterion <= tol or is_exact else "stalled" if is_stalled else "max_iter"
+    status = "converged" if criterion <= tol else "stalled" if is_exact or is_stalled else "max_iter"
     leverage = space.normal_equations(active_weights).leverage()[:, None]
     objectives, criteria = np.array(history).T
     held_out = np.where(active_weights[:, None] > 0, _leave_one_out(y, scores, leverage), scores)

@@ -100,22 +100,22 @@ def solve_diverse_density(
     n_blocks = -(-points.size * _PARAMETER_BYTES // _BLOCK_BYTES)
     for block in np.array_split(points, min(n_blocks, len(points))):
         begins.append(descend(bags, block, tol, 0, None))
-        goes_on = not any(end.stopped for end in ends)
+        goes_on = not any(found.stopped for found in begins + ends)
         ends.append(descend(bags, block, tol, max_iter, watch) if goes_on else begins[-1])
     return _result(bags, _join(begins), _join(ends), max_iter)
 
 
 def _join(minima: list[ManyMinima]) -> ManyMinima:
-    *parts, is_stopped = zip(*minima, strict=True)
+    *parts, stops = zip(*minima, strict=True)
     points, values, criteria, n_iter, converged = map(np.concatenate, parts)
-    return ManyMinima(points, values, criteria, n_iter, converged, any(is_stopped))
+    return ManyMinima(points, values, criteria, n_iter, converged, next(filter(None, stops), ""))
 
 
 def _result(bags: _Bags, begin: ManyMinima, end: ManyMinima, max_iter: int) -> SolverResult:
     order = np.argsort(end.values, kind="stable")
     first, best = int(begin.values.argmin()), int(order[0])
     status = "max_iter" if end.n_iter[best] >= max_iter else "stalled"
-    status = "stopped" if end.stopped else "converged" if end.converged[best] else status
+    status = end.stopped or ("converged" if end.converged[best] else status)
     return SolverResult(
         x=bags.concepts(end.points[order]),
         objective=np.array([begin.values[first], end.values[best]]),
@@ -282,7 +282,7 @@ def _descend_one(
     chosen, values = _choose(bags, points)
     active, n_iter = np.arange(len(points)), np.zeros(len(points), dtype=np.intp)
     criteria = relative_norms(*_ChosenEnergy(bags, chosen)(points, active))
-    best = ManyMinima(points.copy(), values, criteria, n_iter, np.zeros(len(points), dtype=bool), False)
+    best = ManyMinima(points.copy(), values, criteria, n_iter, np.zeros(len(points), dtype=bool), "")
     while len(active) and not best.stopped:
         energy, limits = _ChosenEnergy(bags, chosen[active]), max_iter - n_iter[active]
         start = best.points[active]

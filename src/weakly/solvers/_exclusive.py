@@ -93,8 +93,8 @@ def solve_exclusive(
     >>> free, charged = (
     ...     solve_exclusive(space, np.array([0, 1]), signs, np.ones(2), penalty=penalty) for penalty in (0, 9)
     ... )
-    >>> space.scores(free.x)[2].round(2).tolist(), space.scores(charged.x)[2].round(2).tolist()
-    ([0.48, 0.0], [0.01, 0.0])
+    >>> [round(float(space.scores(theta)[2, 0]), 2) for theta in (free.x, charged.x)]
+    [0.48, 0.01]
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver is {solver!r}: use one of {', '.join(SOLVERS)}.")

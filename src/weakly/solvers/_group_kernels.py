@@ -6,15 +6,15 @@ coefficient may grow (as a signed number) while its group has room, if it is pos
 if it is negative; so it is with shrinking. In a full group one coefficient may take over from another.
 """
 
-import numba
 import numpy as np
 
+from weakly._compile import njit
 from weakly.solvers._hinge_kernels import FLAT
 
 ROUNDING = 1e-12  # relative
 
 
-@numba.njit(cache=True)
+@njit
 def pairwise_groups(gram, y, group, caps, a, residuals, tol, max_iter):
     """Move pairs, of two signs or of one group, until no pair gains; returns bias, violation, iterations."""
     diagonal, members = np.diag(gram).copy(), np.argsort(group, kind="mergesort")
@@ -51,7 +51,7 @@ def pairwise_groups(gram, y, group, caps, a, residuals, tol, max_iter):
     return _bias(grows, shrinks, residuals, most, lowest), max(most - lowest, within), n_iter
 
 
-@numba.njit(cache=True)
+@njit
 def _note(rows, g, y, caps, used, a, grows, shrinks):
     """Which way the coefficients of a group may go; what is full but for rounding is full."""
     if caps[g] - used[g] <= ROUNDING * caps[g]:
@@ -61,12 +61,12 @@ def _note(rows, g, y, caps, used, a, grows, shrinks):
         grows[k], shrinks[k] = (rises, falls) if y[k] > 0 else (falls, rises)
 
 
-@numba.njit(cache=True)
+@njit
 def _room(k, upward, group, caps, used, a):
     return caps[group[k]] - used[group[k]] if upward else a[k]
 
 
-@numba.njit(cache=True)
+@njit
 def _follow(row_i, row_j, step, grows, shrinks, residuals):
     """Residuals after a step; the largest of those that may grow, and the least of those that may shrink."""
     most, lowest, chosen = -np.inf, np.inf, 0
@@ -79,7 +79,7 @@ def _follow(row_i, row_j, step, grows, shrinks, residuals):
     return chosen, most, lowest
 
 
-@numba.njit(cache=True)
+@njit
 def _best_partner(row, diagonal, shrinks, residuals, i):
     """Coefficient to shrink as ``i`` grows: the most gain, were there no bounds."""
     best, chosen = -np.inf, 0
@@ -92,7 +92,7 @@ def _best_partner(row, diagonal, shrinks, residuals, i):
     return chosen
 
 
-@numba.njit(cache=True)
+@njit
 def _worst_takeover(shared, members, starts, y, caps, used, a, residuals):
     """In full groups, the pair with the largest gain per unit that one takes over from the other."""
     worst, taker, giver = -np.inf, 0, 0
@@ -111,7 +111,7 @@ def _worst_takeover(shared, members, starts, y, caps, used, a, residuals):
     return taker, giver, worst
 
 
-@numba.njit(cache=True)
+@njit
 def _bias(grows, shrinks, residuals, most, lowest):
     """Mean residual of those that may move both ways, else the middle of what the others allow."""
     total, n_free = 0.0, 0

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from weakly._threads import run_parallel
 from weakly.solvers._hinge_kernels import each_column
 from weakly.solvers._hinge_prox import certify, check_weights
 from weakly.solvers._result import SolverResult
@@ -79,8 +80,9 @@ def solve_hinge_dual(
     image = K @ start
     x, residuals = (np.ascontiguousarray(array.T) for array in (start, y - f0 - image))
     lower, upper = (np.ascontiguousarray(array.T) for array in (np.minimum(w * y, 0), np.maximum(w * y, 0)))
-    records = np.empty((len(x), 4))
-    each_column(K, K.diagonal().copy(), lower, upper, x, residuals, records, tol, max_iter)
+    records, max_iter = np.empty((len(x), 4)), min(max_iter, np.iinfo(np.int64).max)
+    diagonal = K.diagonal().copy()
+    run_parallel(each_column, len(x), K, diagonal, lower, upper, x, residuals, records, tol, max_iter)
     before = certify(f0, y, w, records[:, 0], start, image)
     after = certify(f0, y, w, records[:, 1], x.T, K @ x.T)
     return SolverResult(

@@ -6,19 +6,20 @@ lack without the bias; ``x`` and ``residuals`` change in place. ``record`` takes
 the end, the violation at the end, and the iterations.
 """
 
-import numba
 import numpy as np
+
+from weakly._compile import njit
 
 FLAT = 1e-12  # stands for curvature that is zero or, by rounding, negative
 
 
-@numba.njit(parallel=True, cache=True)
-def each_column(gram, diagonal, lower, upper, x, residuals, records, tol, max_iter):
-    for k in numba.prange(x.shape[0]):
+@njit(nogil=True)
+def each_column(start, stop, gram, diagonal, lower, upper, x, residuals, records, tol, max_iter):
+    for k in range(start, stop):
         pairwise_column(gram, diagonal, lower[k], upper[k], x[k], residuals[k], records[k], tol, max_iter)
 
 
-@numba.njit(cache=True)
+@njit
 def pairwise_column(gram, diagonal, lower, upper, x, residuals, record, tol, max_iter):
     """Pairs by second-order choice (Fan, Chen and Lin, 2005): one coefficient grows as the other shrinks."""
     record[0] = _bias(lower, upper, x, residuals)
@@ -39,7 +40,7 @@ def pairwise_column(gram, diagonal, lower, upper, x, residuals, record, tol, max
     record[1], record[2], record[3] = _bias(lower, upper, x, residuals), violation, n_iter
 
 
-@numba.njit(cache=True)
+@njit
 def _most_short(lower, upper, x, residuals):
     """Find the largest residual of those that may grow, and its lead over the least that may shrink."""
     most, least, chosen = -np.inf, np.inf, 0
@@ -51,7 +52,7 @@ def _most_short(lower, upper, x, residuals):
     return chosen, most - least
 
 
-@numba.njit(cache=True)
+@njit
 def _best_partner(row, diagonal, lower, x, residuals, i):
     """Coefficient to shrink as ``i`` grows: the most gain, were there no bounds."""
     best, chosen = -np.inf, 0
@@ -64,13 +65,13 @@ def _best_partner(row, diagonal, lower, x, residuals, i):
     return chosen
 
 
-@numba.njit(cache=True)
+@njit
 def _follow(row_i, row_j, step, residuals):
     for k in range(len(residuals)):
         residuals[k] -= step * (row_i[k] - row_j[k])
 
 
-@numba.njit(cache=True)
+@njit
 def _bias(lower, upper, x, residuals):
     """Mean residual within the bounds, else the middle of what the bounds allow, or its only end."""
     most, least, total, n_free = -np.inf, np.inf, 0.0, 0

@@ -105,7 +105,7 @@ def solve_iterative_svr(
     except KeyboardInterrupt:
         if not turns.history:
             raise
-        turns.status = "stopped"
+        turns.status = "interrupted"
     fit, (objectives, gaps) = turns.fit, np.array(turns.history).T
     return SolverResult(
         x=fit.x,

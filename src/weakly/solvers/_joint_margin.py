@@ -91,7 +91,7 @@ def solve_joint_margin(
             try:
                 now = _fit(machine, codes, best.duals, n_clusters, tol)
             except KeyboardInterrupt:
-                status = "stopped"
+                status = "interrupted"
                 break
             gain = best.objective - now.objective
             if gain > 0:

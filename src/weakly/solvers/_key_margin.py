@@ -218,7 +218,7 @@ def _take_turns(
     except KeyboardInterrupt:
         if not objectives:  # there is no machine to stop with
             raise
-        status = "stopped"
+        status = "interrupted"
     assert machine is not None
     return replace(
         machine,

@@ -8,6 +8,9 @@ import numpy as np
 
 from weakly.solvers._box_dual import solve_box_dual
 from weakly.solvers._label_sets import LabelSet, SignSet
+from weakly.solvers._row_newton import NOT_A_KERNEL
+
+_ROUNDING = 1e-6  # of squared norms, beside the sum of the dual, which is no less than they are
 
 
 class LabelMachine(Protocol):
@@ -137,6 +140,8 @@ class KernelMachine:
         result = solve_box_dual(matrix, self.upper, **settings)
         coefficients = self.label_set.coefficients(result.x, labels)
         norms = np.einsum("ti,ti->t", coefficients, self.scores(coefficients))
+        if not norms.min() >= -_ROUNDING * result.x.sum():  # also where the dual went off to infinity
+            raise ValueError(NOT_A_KERNEL)
         return result.x, norms, result.converged
 
     def scores(self, coefficients: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from weakly.graphs import AnchorGraph, Graph
@@ -91,12 +92,13 @@ def solve_label_walk(
     F = np.zeros((graph.n_rows, n_classes + 1))
     F[np.arange(graph.n_rows), ends] = 1.0
     free = np.flatnonzero(alpha > 0)
-    matrix, diagonal, sources = _system(graph, alpha, free, F)
+    matrix, diagonal, sources, ending = _system(graph, alpha, free, F)
     if method == "direct" or (method == "auto" and graph.n_rows <= _DIRECT_ROWS):
         F[free] = splu(sp.csc_array(matrix)).solve(sources) if len(free) else sources
         history = [(0.0, 0.0)]
     else:
         F[free], history = conjugate_gradients(matrix, diagonal, sources, tol, max_iter, device)
+    F[free] += _lost_constants(matrix, sources, ending, F[free])
     is_solved = history[-1][1] <= tol
     objectives, residuals = np.array(history).T
     status = "converged" if is_solved else "max_iter"
@@ -105,11 +107,12 @@ def solve_label_walk(
 
 def _system(
     graph: Graph, alpha: np.ndarray, free: np.ndarray, Y: np.ndarray
-) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
+) -> tuple[sp.csr_array, np.ndarray, np.ndarray, np.ndarray]:
     """Symmetric positive definite ``(D / alpha - W) F = D (1 / alpha - 1) Y`` on the rows with ``alpha > 0``.
 
     The others are known, and move to the right. ``W`` is the affinity divided by the roots of its degrees
-    (the paper prints one of the two twice), ``D`` holds its sums.
+    (the paper prints one of the two twice), ``D`` holds its sums. The last value is the row sums of the right
+    side, and of the matrix: the part of walks that end with the next step.
     """
     roots = np.sqrt(np.where(graph.degrees > 0, graph.degrees, 1).astype(np.float64))
     scale = sp.diags_array(1 / roots)
@@ -118,13 +121,32 @@ def _system(
     known = Y.copy()
     known[free] = 0
     going_on = alpha[free]
-    sources = W[free] @ known + (D * (1 / going_on - 1))[:, None] * Y[free]
-    return (sp.diags_array(D / going_on) - W[free][:, free]).tocsr(), D / going_on, sources
+    sources = W[free] @ known + (D * (1 - going_on) / going_on)[:, None] * Y[free]
+    matrix = (sp.diags_array(D / going_on) - W[free][:, free]).tocsr()
+    return matrix, D / going_on, sources, sources.sum(axis=1)
+
+
+def _lost_constants(
+    matrix: sp.csr_array, sources: np.ndarray, ending: np.ndarray, F: np.ndarray
+) -> np.ndarray:
+    """What rounding has taken from the probabilities of each component, the same for all of its rows.
+
+    Where walks hardly ever end, the matrix is nearly singular for values that are constant on a component.
+    Summed over it, though, the equations say no more than that as much ends in a class as comes from it.
+    """
+    n_parts, part = connected_components(matrix, directed=False)
+    totals = np.bincount(part, ending, n_parts)[:, None]
+    residuals = sources - ending[:, None] * F
+    missing = np.column_stack([np.bincount(part, column, n_parts) for column in residuals.T])
+    return np.divide(missing, totals, out=np.zeros(missing.shape), where=totals > 0)[part]
 
 
 def _distributions(F: np.ndarray, is_solved: bool) -> np.ndarray:
     """Check what the theory promises, then make it hold to the last digit."""
     if is_solved and (F.min(initial=0) < -_SLACK or np.abs(F.sum(axis=1) - 1).max(initial=0) > _SLACK):
-        raise FloatingPointError("probabilities of the walk do not sum to 1: check the weights of the graph.")
+        raise ValueError(
+            "probabilities of the walk do not sum to 1: the weights of the graph must be positive and not "
+            "too different in size; or lower alpha_labeled and alpha_unlabeled."
+        )
     F = np.maximum(F, 0)
     return F / F.sum(axis=1, keepdims=True)

@@ -7,13 +7,13 @@ nothing more. Passes return the largest derivative that a coordinate could follo
 objective gained.
 """
 
-import numba
 import numpy as np
 
+from weakly._compile import njit
 from weakly.solvers._box_kernels import shuffle
 
 
-@numba.njit(cache=True)
+@njit
 def _slope(gradient, a, upper, limit):
     """The derivative that a coordinate may follow, and whether it is to be set aside (Hsieh et al., 2008)."""
     if a == 0.0 and gradient < 0.0:
@@ -23,7 +23,7 @@ def _slope(gradient, a, upper, limit):
     return gradient, False
 
 
-@numba.njit(cache=True)
+@njit
 def grouped_pass(rows, centre, groups, mixing, V, shifts, offsets, U, sums, problem, a, limit, state):
     """One pass over the active rows, group by group; rows of a group share the vector ``V[group]``.
 
@@ -68,7 +68,7 @@ def grouped_pass(rows, centre, groups, mixing, V, shifts, offsets, U, sums, prob
     return violation, gain, state
 
 
-@numba.njit(cache=True)
+@njit
 def _spread(g, before, s, offset, mixing, V, shifts, offsets, U, sums):
     """Mix the change of one group's vector into all others."""
     change = V[g] - before
@@ -82,7 +82,7 @@ def _spread(g, before, s, offset, mixing, V, shifts, offsets, U, sums):
     shifts[g], offsets[g] = s, offset
 
 
-@numba.njit(cache=True)
+@njit
 def interleaved_pass(
     rows, centre, active, n_active, signs, weights, W, shifts, offsets, problem, a, limit, state
 ):

@@ -8,9 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from weakly.solvers._box_kernels import SEED
+from weakly.solvers._centered_rows import column_means, far_means, less_means
 from weakly.solvers._label_machine import box
 from weakly.solvers._label_sets import SignSet
 from weakly.solvers._linear_kernels import grouped_pass, interleaved_pass
+from weakly.solvers._row_kernels import row_arrays, row_products, row_squares
 
 _MOST_BITS = 60  # label vectors whose pattern still fits an integer
 _MOST_IDLE = 3  # such passes before rows that were set aside are looked at again, though nobody asks
@@ -24,7 +26,7 @@ class LinearMachine:
 
     Parameters
     ----------
-    X : csr_array of shape (n_rows, n_features)
+    X : {ndarray, csr_array} of shape (n_rows, n_features)
         Rows.
     label_set : SignSet
         Where labels come from.
@@ -55,7 +57,7 @@ class LinearMachine:
 
     def __init__(
         self,
-        X: sp.csr_array,
+        X: Any,
         label_set: SignSet,
         costs: np.ndarray,
         loss: str = "squared_hinge",
@@ -66,15 +68,26 @@ class LinearMachine:
     ) -> None:
         self.label_set, self.tol = label_set, tol
         self.upper, self.ridge = box(costs, loss)
-        self.X = X
-        self.mean = np.asarray(X.mean(axis=0)).ravel() if center else np.zeros(X.shape[1])
-        self._along, mean_norm = X @ self.mean, float(self.mean @ self.mean)
-        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2 * self._along + mean_norm
+        self._origin = column_means(X) if center else np.zeros(X.shape[1])
+        far = far_means(X) if center else self._origin
+        self.X, self.mean = sp.csr_array(less_means(X, far)), np.where(far == 0, self._origin, 0.0)
+        rows = row_arrays(self.X)
+        self._along, mean_norm = row_products(*rows, self.mean), float(self.mean @ self.mean)
+        squares = row_squares(*rows) - 2 * self._along + mean_norm
         self._constant = offset * float(squares.mean())
         # The kernel is x_i'x_j - along_i - along_j + level: a constant costs no pass anything.
         self._level = mean_norm + self._constant
         self._curvature = np.maximum(squares + self._constant + self.ridge, _FLAT)
-        self._rows = X.data, X.indices, X.indptr
+        self._rows = self.X.data, self.X.indices, self.X.indptr
+
+    @property
+    def label_set(self) -> SignSet:
+        return self._label_set
+
+    @label_set.setter
+    def label_set(self, label_set: SignSet) -> None:
+        """Pose another problem on the same rows: the answer must not depend on those before."""
+        self._label_set = label_set
         self._state: Any = None  # vectors and active rows, of the labels and the dual point they belong to
         self._n_idle = 0  # passes in a row that gained little, over the active rows alone
         self._random = SEED
@@ -100,8 +113,8 @@ class LinearMachine:
 
     def scores(self, coefficients: np.ndarray) -> np.ndarray:
         """Scores of all rows by expansions in rows, one to a line."""
-        vectors, constants = self.function(coefficients)
-        return (self.X @ vectors + constants).T
+        vectors, constants = self._expand(coefficients)
+        return (self.X @ vectors + (constants - self.mean @ vectors)).T
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
         """Gram matrix of some rows."""
@@ -110,9 +123,12 @@ class LinearMachine:
 
     def function(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The same functions as vectors for rows as they were given, a column each, and constants."""
+        vectors, constants = self._expand(coefficients)
+        return vectors, constants - self._origin @ vectors
+
+    def _expand(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         sums = coefficients.sum(axis=1)
-        vectors = self.X.T @ coefficients.T - np.outer(self.mean, sums)
-        return vectors, self._constant * sums - self.mean @ vectors
+        return self.X.T @ coefficients.T - np.outer(self.mean, sums), self._constant * sums
 
     def _prepare(self, labels: np.ndarray, dual: np.ndarray) -> _Grouped | _Interleaved:
         if len(labels) > _MOST_BITS:

@@ -30,15 +30,15 @@ class ManyMinima(NamedTuple):
         Steps from each start.
     converged : ndarray of bool of shape (n_starts,)
         Whether the criterion met the tolerance.
-    stopped : bool
+    stopped : {"", "stopped", "interrupted"}
         Whether the callback, or the user by an interrupt, ended it.
 
     Examples
     --------
     >>> import numpy as np
     >>> from weakly.solvers._many_starts import ManyMinima
-    >>> ManyMinima(np.zeros((1, 2)), np.zeros(1), np.zeros(1), np.ones(1), np.array([True]), False).stopped
-    False
+    >>> ManyMinima(np.zeros((1, 2)), np.zeros(1), np.zeros(1), np.ones(1), np.array([True]), "").stopped
+    ''
     """
 
     points: np.ndarray
@@ -46,7 +46,7 @@ class ManyMinima(NamedTuple):
     criteria: np.ndarray
     n_iter: np.ndarray
     converged: np.ndarray
-    stopped: bool
+    stopped: str
 
 
 def minimize_many(
@@ -94,13 +94,13 @@ def minimize_many(
     """
     points = np.array(starts, dtype=np.float64)
     n_starts = len(points)
-    n_iter, is_stopped = np.zeros(n_starts, dtype=np.intp), False
+    n_iter, stopped = np.zeros(n_starts, dtype=np.intp), ""
     limits = np.broadcast_to(max_iter, n_starts)
     values, gradients = function(points, np.arange(n_starts))
     values, criteria = np.array(values, dtype=np.float64), relative_norms(values, gradients)
     batch = _Batch(np.arange(n_starts), points.copy(), values.copy(), gradients, _Pairs(n_starts, memory))
     try:
-        while not is_stopped:
+        while not stopped:
             at = batch.which
             goes_on = (criteria[at] > tol) & (n_iter[at] < limits[at]) & ~batch.pairs.is_stuck
             batch = batch if goes_on.all() else batch.keep(goes_on)
@@ -111,10 +111,10 @@ def minimize_many(
             n_iter[at] += 1
             points[at], values[at] = batch.points, batch.values
             criteria[at] = relative_norms(batch.values, batch.gradients)
-            is_stopped = callback is not None and callback(values) is False
+            stopped = "stopped" if callback is not None and callback(values) is False else ""
     except KeyboardInterrupt:
-        is_stopped = True
-    return ManyMinima(points, values, criteria, n_iter, criteria <= tol, is_stopped)
+        stopped = "interrupted"
+    return ManyMinima(points, values, criteria, n_iter, criteria <= tol, stopped)
 
 
 def relative_norms(values: np.ndarray, gradients: np.ndarray) -> np.ndarray:

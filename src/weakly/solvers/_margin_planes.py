@@ -98,7 +98,7 @@ def solve_margin_planes(
         except KeyboardInterrupt:
             if not history:
                 raise
-            status = "stopped"
+            status = "interrupted"
             break
         totals, before = point.scores + point.offset, signs
         signs = np.where(totals == 0, signs, np.sign(totals))

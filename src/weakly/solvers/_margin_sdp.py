@@ -21,6 +21,8 @@ _SHORTER = 0.8  # where Lanczos saw the boundary too far away
 _SHORTEST = 1e-8  # steps below this are rounding
 _LEAST_FALL = 1e-3  # of the gap along the affine direction, to aim at its square
 _LANCZOS_TOL = 1e-2
+_LEAST_COST, _MOST_COST = 1e-12, 1e12  # for a kernel with a mean diagonal of 1
+_MOST_RIDGE = 1e12
 _ALIKE = 1e-12  # share of the kernel's trace that is left by centring, where rows are the same
 
 
@@ -79,6 +81,7 @@ def solve_margin_sdp(
     """
     problem = _pose(kernel, C, balance_cost, ridge)
     (point, roots), status = _start(problem), None
+    unit = C / problem.cost if problem.cost == _LEAST_COST else 1 / problem.scale  # of bounds
     bound = problem.value(point)
     history = [(point.g.sum(), 1 - point.g.sum() / bound)]
     try:
@@ -95,17 +98,17 @@ def solve_margin_sdp(
                 history.append((point.g.sum(), 1 - point.g.sum() / bound))
                 status = "stopped" if callback is not None and callback() else None
     except KeyboardInterrupt:
-        status = "stopped"
+        status = "interrupted"
     objectives, gaps = np.array(history).T
     z, coefficients = _margins(problem, point)
     return SolverResult(
-        x=coefficients,
-        objective=objectives,
+        x=coefficients / problem.scale,
+        objective=unit * objectives,
         criterion=gaps,
         n_iter=len(history) - 1,
         status=status,
         intercept=float(np.mean(z - problem.kernel @ coefficients)),
-        dual=point.g,
+        dual=unit * point.g,
         labels=np.where(z < 0, -1.0, 1.0)[None],
     )
 
@@ -114,12 +117,18 @@ _Roots = tuple[np.ndarray, np.ndarray]  # Cholesky factors of slack and W, which
 
 
 class _Problem(NamedTuple):
-    """``kernel`` has its ridge; ``root`` is lower triangular with ``root root' = A^-1``."""
+    """``kernel`` has its ridge and a mean diagonal near 1; ``root`` is lower, with ``root root' = A^-1``.
+
+    The problem of a kernel divided by ``scale`` has costs, and a bound, multiplied by it. Costs below the
+    least mean the same: no margin is worth it, and the bound is the cost of all rows. So do costs above the
+    most: no row goes without its margin.
+    """
 
     kernel: np.ndarray
     root: np.ndarray
     cost: float
     balance_cost: float
+    scale: float
 
     def slack(self, g: np.ndarray) -> np.ndarray:
         """Lower triangle of ``I - L' diag(g) L``."""
@@ -168,20 +177,24 @@ def _pose(kernel: np.ndarray, C: float, balance_cost: float | None, ridge: float
     n, trace = len(kernel), np.trace(kernel)
     if kernel.shape != (n, n):
         raise ValueError(f"kernel has shape {kernel.shape}: it must be square.")
-    ridged = kernel + ridge * trace / n * np.eye(n)
+    if trace >= 0 and trace - kernel.sum() / n <= _ALIKE * trace:
+        raise ValueError("All samples are the same to the kernel: raise gamma, or choose another kernel.")
+    if ridge > _MOST_RIDGE:
+        raise ValueError(f"ridge is {ridge}: it leaves nothing of the kernel, use at most {_MOST_RIDGE:.0e}.")
+    # By a power of two, so that nothing is rounded
+    scale = float(np.exp2(np.round(np.log2(trace / n)))) if trace > 0 else 1.0
+    ridged = kernel / scale
+    ridged[np.diag_indices(n)] += ridge * (trace / n / scale)
     if _cholesky(ridged) is None:
         raise ValueError("kernel is not positive semi-definite: use another one, or a larger ridge.")
-    if trace - kernel.sum() / n <= _ALIKE * trace:
-        raise ValueError("All rows are the same to the kernel: there is nothing to split.")
     # The free offset leaves K^-1 - K^-1 ee' K^-1 / e'K^-1 e of K^-1, and that is the pseudo-inverse of HKH
     means = ridged.mean(axis=0)
     inverse = 2 * (ridged - means - means[:, None] + means.mean())
-    if balance_cost is None:
-        balance_cost = 1 / float(np.trace(inverse))
+    balance_cost = 1 / float(np.trace(inverse)) if balance_cost is None else balance_cost * scale
     inverse += 1 / (balance_cost * n**2)
     if (root := _cholesky(inverse)) is None:
-        raise ValueError(f"balance_cost is {balance_cost}, too large for the kernel: use a smaller one.")
-    return _Problem(ridged, root, C, balance_cost)
+        raise ValueError(f"balance_cost is {balance_cost / scale}: use one nearer to 1 over the kernel.")
+    return _Problem(ridged, root, float(np.clip(C * scale, _LEAST_COST, _MOST_COST)), balance_cost, scale)
 
 
 def _start(problem: _Problem) -> tuple[_Point, _Roots]:

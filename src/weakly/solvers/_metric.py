@@ -97,8 +97,9 @@ class MetricProblem:
     def gradient(self, u: Element) -> Element:
         """Its gradient in the metric of the space."""
         image = self.space.base.adjoint(self.loss.slope(u.scores))
-        theta = self.space.factor.solve(image)
-        return u.plus(self._stack(theta, image, self.space.scores(theta)))
+        theta = u.theta + self.space.factor.solve(image)
+        # Scores of the sum, not the sum of scores: near the minimum the two parts all but cancel.
+        return self._stack(theta, u.image + image, self.space.scores(theta))
 
     def search(self, u: Element, direction: Element) -> float:
         """How far to go along a direction: until the slope has almost gone, by secants inside a bracket."""

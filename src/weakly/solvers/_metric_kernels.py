@@ -1,9 +1,9 @@
 """Compiled sums of functions, off the threads of BLAS, which the products need."""
 
-import numba
+from weakly._compile import njit
 
 
-@numba.njit(cache=True)
+@njit
 def accumulate(total, other, factor):
     """Add a multiple of an array to another of the same shape, in place."""
     for i in range(total.shape[0]):

@@ -6,11 +6,12 @@ is (first, second, pointers): the classes of all pairs, and where those of each 
 to 0 over the classes, so that the last class need not be kept.
 """
 
-import numba
 import numpy as np
 
+from weakly._compile import njit
 
-@numba.njit(cache=True)
+
+@njit
 def _settle(pairs, i, b, costs, f, diagonal, n_sweeps):
     """Solve for one pair of a row after the other, on its scores ``f``; return whether any changed."""
     first, second, pointers = pairs
@@ -41,7 +42,7 @@ def _settle(pairs, i, b, costs, f, diagonal, n_sweeps):
     return moved
 
 
-@numba.njit(cache=True)
+@njit
 def _complete(known, f):
     """Scores of all classes from those of all but the last."""
     last = 0.0
@@ -51,7 +52,7 @@ def _complete(known, f):
     f[-1] = last
 
 
-@numba.njit(cache=True)
+@njit
 def pair_terms(pairs, b, costs, scores):
     """Sums over all rows: the loss, what the variables add to the dual objective, and the squared norm."""
     first, second, pointers = pairs
@@ -68,7 +69,7 @@ def pair_terms(pairs, b, costs, scores):
     return loss, gain, norm
 
 
-@numba.njit(cache=True)
+@njit
 def coefficients_of(pairs, b, n_classes):
     """Coefficient of each row in the function of each class."""
     first, second, pointers = pairs
@@ -80,7 +81,7 @@ def coefficients_of(pairs, b, n_classes):
     return beta
 
 
-@numba.njit(cache=True)
+@njit
 def kernel_pass(gram, diagonal, order, pairs, b, costs, scores, n_sweeps):
     """One pass over rows with a Gram matrix, to which 1 is added for the intercept; ``scores`` are kept."""
     n_classes = costs.shape[1]
@@ -98,7 +99,7 @@ def kernel_pass(gram, diagonal, order, pairs, b, costs, scores, n_sweeps):
                     line[j] += step * (row[j] + 1.0)
 
 
-@numba.njit(cache=True)
+@njit
 def linear_pass(rows, diagonal, order, pairs, b, costs, W, intercept, n_sweeps):
     """One pass over CSR rows (data, indices, indptr), with a line of ``W`` for every feature."""
     data, indices, indptr = rows

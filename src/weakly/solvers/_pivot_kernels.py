@@ -12,8 +12,9 @@ enters; and between other rows, ``M`` with the support eliminated. One sweep tak
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
+
+from weakly._compile import njit
 
 VIOLATION = 1e-9  # margin that a row may lack
 DRIFT = 1e-9  # error of the equations, in units of the margin, at which the table is made anew
@@ -22,10 +23,11 @@ MOST_ENTRIES = 50  # of a fit, per row; the bound holds wherever it ends
 
 
 class Rows(NamedTuple):
-    """The problem: ``M``, costs, which rows are to get a sign, and how many of them a positive one."""
+    """The problem: ``M``, costs and their inverse, which rows are to get a sign, how many a positive one."""
 
     matrix: np.ndarray
     costs: np.ndarray
+    ridge: np.ndarray
     is_open: np.ndarray
     least: int
     most: int
@@ -42,15 +44,30 @@ class Table(NamedTuple):
     gains: np.ndarray  # by which a sign raises the bound: of +1 and of -1
     pivots: np.ndarray
     age: np.ndarray  # sweeps since the table was made
+    ridge: np.ndarray  # that of the problem
+    left: np.ndarray  # sweeps after which fits end early
 
 
-@numba.njit(cache=True)
+@njit
+def bend(table, k):
+    """What row ``k``, outside the support, has of ``M`` on its own: at least its ridge, but for rounding."""
+    return max(table.entries[k, k], table.ridge[k])
+
+
+@njit
+def distance(rows, i, j):
+    """Squared distance of two rows in ``M``: at least their ridges, but for rounding."""
+    exact = rows.matrix[i, i] + rows.matrix[j, j] - 2 * rows.matrix[i, j]
+    return max(exact, rows.ridge[i] + rows.ridge[j])
+
+
+@njit
 def sweep(table, k):
     """Take row ``k`` into the support, or out of it; the last row is the border."""
     entries, pivots = table.entries, table.pivots
     size = len(entries)
     back = k < size - 1 and table.support[k]
-    pivot = entries[k, k]
+    pivot = entries[k, k] if back or k == size - 1 else bend(table, k)
     for j in range(size):
         pivots[j] = entries[k, j]
     for i in range(size):
@@ -67,9 +84,10 @@ def sweep(table, k):
     if k < size - 1:
         table.support[k] = not back
     table.age[0] += 1
+    table.left[0] -= 1
 
 
-@numba.njit(cache=True)
+@njit
 def renew(matrix, table, support):
     """The table of a support, from ``M``."""
     n = len(matrix)
@@ -89,7 +107,7 @@ def renew(matrix, table, support):
     table.age[0] = 0
 
 
-@numba.njit(cache=True)
+@njit
 def turn_to(matrix, table, support):
     """Change the table to that of another support."""
     n_kept = 0
@@ -103,7 +121,7 @@ def turn_to(matrix, table, support):
             sweep(table, k)
 
 
-@numba.njit(cache=True)
+@njit
 def read(table, signs):
     """Coefficients and scores of the support; return the offset."""
     n = len(signs)
@@ -119,16 +137,16 @@ def read(table, signs):
     return 0.0
 
 
-@numba.njit(cache=True)
+@njit
 def begin(rows, table, signs):
     """Put the nearest two rows of different signs into the support; return whether there are any."""
     least, pair = np.inf, (-1, -1)
     positive, negative = np.flatnonzero(signs > 0.0), np.flatnonzero(signs < 0.0)
     for i in positive:
         for j in negative:
-            distance = rows.matrix[i, i] + rows.matrix[j, j] - 2 * rows.matrix[i, j]
-            if distance < least:
-                least, pair = distance, (i, j)
+            between = distance(rows, i, j)
+            if between < least:
+                least, pair = between, (i, j)
     if pair[0] < 0:  # one sign needs no more than the offset
         table.x[:] = 0.0
         table.scores[:] = np.sign(np.sum(signs * (rows.costs > 0.0)))
@@ -139,20 +157,20 @@ def begin(rows, table, signs):
     return True
 
 
-@numba.njit(cache=True)
+@njit
 def most_violated(table, signs):
     """The row with a sign that would raise the dual most, were the support to stay; -1 if there is none."""
     best, chosen = 0.0, -1
     for k in range(len(signs)):
         lack = 1.0 - signs[k] * table.scores[k]
         if signs[k] != 0.0 and not table.support[k] and lack > VIOLATION:
-            gain = lack * lack / table.entries[k, k]
+            gain = lack * lack / bend(table, k)
             if gain > best:
                 best, chosen = gain, k
     return chosen
 
 
-@numba.njit(cache=True)
+@njit
 def reach(table, members, signs, k, sign):
     """How far the coefficient of ``k`` may grow before one of the support is 0, and whose that is."""
     line, longest, blocking = table.entries[k], np.inf, -1
@@ -165,14 +183,14 @@ def reach(table, members, signs, k, sign):
     return longest, blocking
 
 
-@numba.njit(cache=True)
+@njit
 def enter(table, signs, k):
     """Let the coefficient of ``k`` grow until its equation holds; rows whose own come to 0 leave."""
     while True:
         members = np.flatnonzero(table.support)
         longest, blocking = reach(table, members, signs, k, signs[k])
         line = table.entries[k]
-        wanted = (1.0 - signs[k] * table.scores[k]) / line[k]
+        wanted = (1.0 - signs[k] * table.scores[k]) / bend(table, k)
         step = signs[k] * min(wanted, longest)
         for j in range(len(signs)):
             if table.support[j]:
@@ -180,7 +198,7 @@ def enter(table, signs, k):
             else:
                 table.scores[j] += step * line[j]
         table.x[k] += step
-        if wanted <= longest:
+        if not wanted > longest:  # also where rounding has made it no number
             table.scores[k] = signs[k]
             sweep(table, k)
             return
@@ -188,7 +206,7 @@ def enter(table, signs, k):
         sweep(table, blocking)
 
 
-@numba.njit(cache=True)
+@njit
 def make_feasible(x, signs):
     """Set coefficients of the wrong sign to 0, and scale those of one sign down to the sum of the other."""
     sums = np.zeros(2)
@@ -202,19 +220,19 @@ def make_feasible(x, signs):
     return np.flatnonzero(x)
 
 
-@numba.njit(cache=True)
+@njit
 def dual_of(rows, x, signs):
-    """The dual objective of a feasible point next to ``x``: a lower bound, whatever ``x`` is."""
+    """The dual objective of a feasible point next to ``x``, or of 0: a lower bound, whatever ``x`` is."""
     members, value = make_feasible(x, signs), 0.0
     for a in members:
         line, product = rows.matrix[a], 0.0
         for c in members:
             product += line[c] * x[c]
         value += x[a] * (signs[a] - product / 2)
-    return value
+    return value if value > 0.0 else 0.0  # also where rounding has made it no number
 
 
-@numba.njit(cache=True)
+@njit
 def assess(rows, table, signs, offset):
     """The primal objective of the rows with a sign, and the error of the equations."""
     members = np.flatnonzero(table.x)
@@ -234,18 +252,18 @@ def assess(rows, table, signs, offset):
     return primal, drift
 
 
-@numba.njit(cache=True)
+@njit
 def fit(rows, table, signs, cutoff):
     """The machine of the rows with a sign, from the support as it is; return the dual and the primal.
 
-    It ends early where the dual is at the cutoff.
+    It ends early where the dual is at the cutoff, or where no sweeps are left.
     """
     if not table.support.any() and not begin(rows, table, signs):
         return 0.0, 0.0
     read(table, signs)
     for _ in range(MOST_ENTRIES * len(signs)):
         k = most_violated(table, signs)
-        if k < 0 or signs @ table.x / 2 >= cutoff:
+        if k < 0 or signs @ table.x / 2 >= cutoff or table.left[0] <= 0:
             break
         enter(table, signs, k)
     primal, drift = assess(rows, table, signs, read(table, signs))
@@ -256,7 +274,7 @@ def fit(rows, table, signs, cutoff):
     return dual_of(rows, table.trial, signs), primal
 
 
-@numba.njit(cache=True)
+@njit
 def value_of(rows, table, labels):
     """What the machine of a full labeling costs."""
     table.support[:] = False

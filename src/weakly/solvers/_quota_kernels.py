@@ -7,11 +7,12 @@ rows that a queue passed over, so that only one that runs empty is filled again,
 cursor stands.
 """
 
-import numba
 import numpy as np
 
+from weakly._compile import njit
 
-@numba.njit(cache=True)
+
+@njit
 def offer(queues, c, d, row, loss):
     """Put a row of class ``c`` into the queue for ``d`` if its loss is among the least."""
     losses, rows, sizes, limits, _ = queues
@@ -35,7 +36,7 @@ def offer(queues, c, d, row, loss):
     queue[place], members[place] = loss, row
 
 
-@numba.njit(cache=True)
+@njit
 def refill(queues, c, d, scores, codes):
     """Fill an empty queue from all rows, but from no more than it takes where many have the same loss."""
     losses, _, sizes, limits, cursors = queues
@@ -52,7 +53,7 @@ def refill(queues, c, d, scores, codes):
     cursors[c, d] = row
 
 
-@numba.njit(cache=True)
+@njit
 def shorten(queues, c, d, scores, codes):
     """Drop rows that left ``c`` from the end of its queue for ``d``; return the least loss."""
     losses, rows, sizes, limits, _ = queues
@@ -63,7 +64,7 @@ def shorten(queues, c, d, scores, codes):
     return losses[c, d, sizes[c, d] - 1] if sizes[c, d] > 0 else np.inf
 
 
-@numba.njit(cache=True)
+@njit
 def fill(scores, codes, depth):
     """Queues of all pairs of classes, with at most ``depth`` rows each."""
     n_classes = scores.shape[1]
@@ -80,7 +81,7 @@ def fill(scores, codes, depth):
     return queues
 
 
-@numba.njit(cache=True)
+@njit
 def move(queues, lengths, c, d, scores, codes):
     """Move the row that loses least from class ``c`` to ``d``, and keep lengths up to date."""
     rows, sizes = queues[1], queues[2]
@@ -94,7 +95,7 @@ def move(queues, lengths, c, d, scores, codes):
             lengths[c, e] = shorten(queues, c, e, scores, codes)
 
 
-@numba.njit(cache=True)
+@njit
 def nearest(lengths, prices, excess, parents):
     """Shortest path from any node with too much to one with too little; return its end, -1 if none is left.
 
@@ -126,7 +127,7 @@ def nearest(lengths, prices, excess, parents):
     return node
 
 
-@numba.njit(cache=True)
+@njit
 def push(queues, lengths, parents, node, scores, codes, counts, least, most):
     """Move a unit along a path to ``node``; return its start, and whether the path is as short as before."""
     last = len(counts)  # the node beyond all classes, which takes what they count
@@ -146,7 +147,7 @@ def push(queues, lengths, parents, node, scores, codes, counts, least, most):
     return node, same
 
 
-@numba.njit(cache=True)
+@njit
 def balance(scores, codes, counts, least, most, prices, depth):
     """Change codes in place until class ``c`` has ``counts[c]`` rows, which may change between the quotas.
 

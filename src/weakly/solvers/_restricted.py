@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
 from weakly.solvers._direct import solve_newton, solve_ridge
 from weakly.solvers._hinge import solve_hinge
 from weakly.solvers._result import SolverResult
-from weakly.spaces import DeformedSpace, FeatureSpace, restrict
+from weakly.spaces import BaseSpace, DeformedSpace, FeatureSpace, restrict
 
 _LARGEST_ERROR = 1e-3  # of the factorisation; beyond it the scores cannot be trusted
 
@@ -39,15 +40,15 @@ def solve_restricted(
     loss : {"squared", "squared_hinge", "hinge"}, default="squared"
         The loss; "hinge" comes with an intercept.
     tol : float, default=1e-6
-        Tolerance of the hinge losses.
+        Largest criterion of a solution.
     max_iter : int, default=1000
         Most Newton steps for "squared_hinge", most thousands of LIBSVM steps for "hinge".
 
     Returns
     -------
     SolverResult
-        ``x`` holds parameters of the whole space. The status is "stalled" where the factorisation is too
-        inexact to carry the solution from the labelled rows to all.
+        ``x`` holds parameters of the whole space. Where the factorisation is too inexact to carry the
+        solution from the labelled rows to all, the status is "stalled", and the last criterion is its error.
 
     See Also
     --------
@@ -69,7 +70,7 @@ def solve_restricted(
     targets, weights = targets.astype(np.float64), weights.astype(np.float64)
     match loss:
         case "squared":
-            result = solve_ridge(small.space, targets, weights)
+            result = solve_ridge(small.space, targets, weights, tol=tol)
         case "squared_hinge":
             result = solve_newton(small.space, targets, weights, tol=tol, max_iter=max_iter)
         case "hinge":
@@ -77,18 +78,14 @@ def solve_restricted(
         case _:
             raise ValueError(f"loss is {loss!r}: use 'squared', 'squared_hinge' or 'hinge'.")
     theta = small.lift(result.x)
-    if (
-        not isinstance(small.space, FeatureSpace)
-        and _lift_error(space, rows, theta, result.x) > _LARGEST_ERROR
-    ):
-        return replace(result, x=theta, status="stalled")
-    return replace(result, x=theta)
+    error = 0.0 if isinstance(small.space, FeatureSpace) else _lift_error(space, rows, theta, result.x)
+    if error <= max(tol, _LARGEST_ERROR):
+        return replace(result, x=theta)
+    criterion = np.append(result.criterion[:-1], max(error, result.criterion[-1]))
+    return replace(result, x=theta, criterion=criterion, status="stalled")
 
 
 def _lift_error(space: DeformedSpace, rows: np.ndarray, theta: np.ndarray, beta: np.ndarray) -> float:
     """Relative residual of ``T theta = A* E beta``, which the factorisation was to solve."""
-    values = np.zeros((space.n_rows, beta.shape[1]), dtype=space.dtype)
-    values[rows] = beta
-    wanted = space.base.adjoint(values)
-    residual = space.apply(theta, space.scores(theta)) - wanted
-    return float(np.linalg.norm(residual) / (np.linalg.norm(wanted) or 1.0))
+    wanted = cast(BaseSpace, space.base).representers(rows) @ beta
+    return float(np.linalg.norm(space.image(theta) - wanted) / (np.linalg.norm(wanted) or 1.0))

@@ -25,8 +25,8 @@ class SolverResult:
         norm of the gradient.
     n_iter : int
         Iterations done, of the kind that ``max_iter`` counts.
-    status : {"converged", "max_iter", "stalled", "stopped"}
-        Why it ended; "stopped" is the callback's doing, or the user's by an interrupt.
+    status : {"converged", "max_iter", "stalled", "stopped", "interrupted"}
+        Why it ended; "stopped" is the callback's doing, "interrupted" the user's, by Ctrl-C.
     intercept : ndarray of shape (n_columns,) or float, default=0.0
         Offset of the scores, for problems that have one.
     held_out : ndarray of shape (n_labeled, n_columns) or None, default=None

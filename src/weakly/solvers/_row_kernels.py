@@ -1,7 +1,8 @@
 """Compiled products with the rows of a sparse matrix, in float64 whatever the type of its entries."""
 
-import numba
 import numpy as np
+
+from weakly._compile import njit
 
 
 def row_arrays(X):
@@ -9,7 +10,7 @@ def row_arrays(X):
     return X.data, *(a.view(np.uint32 if a.itemsize == 4 else np.uint64) for a in (X.indices, X.indptr))
 
 
-@numba.njit(cache=True, fastmath=True)
+@njit(fastmath=True)
 def row_products(data, indices, indptr, vector):
     """``X v``."""
     out = np.empty(len(indptr) - 1)
@@ -21,7 +22,19 @@ def row_products(data, indices, indptr, vector):
     return out
 
 
-@numba.njit(cache=True, fastmath=True)
+@njit(fastmath=True)
+def row_squares(data, indices, indptr):
+    """Squared norms of the rows."""
+    out = np.empty(len(indptr) - 1)
+    for i in range(len(out)):
+        total = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            total += np.float64(data[k]) ** 2
+        out[i] = total
+    return out
+
+
+@njit(fastmath=True)
 def row_sum(data, indices, indptr, weights, n_columns):
     """``X' w``; rows of weight 0 cost nothing."""
     out = np.zeros(n_columns)
@@ -32,7 +45,7 @@ def row_sum(data, indices, indptr, weights, n_columns):
     return out
 
 
-@numba.njit(cache=True, fastmath=True)
+@njit(fastmath=True)
 def curved_product(data, indices, indptr, rows, curvature, vector, shift):
     """``X' w`` and the sum of ``w = h (X v - shift)`` over some rows.
 

@@ -35,6 +35,9 @@ class RowLoss(Protocol):
     def value(self, scores: np.ndarray) -> float: ...
     def slope(self, scores: np.ndarray) -> np.ndarray: ...
 
+    def value_slope(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        return self.value(scores), self.slope(scores)
+
 
 class CurvedLoss(RowLoss, Protocol):
     """A loss with a second derivative, or one of its sides at a kink of the slope; it may be negative."""
@@ -48,7 +51,7 @@ def squared_hinge(scores: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class TwoSided:
+class TwoSided(RowLoss):
     """``sum_i p_i V(t_i) + q_i V(-t_i) + s_i t_i``: convex, and a parabola between -1 and 1.
 
     Parameters
@@ -85,7 +88,7 @@ class TwoSided:
 
 
 @dataclass(frozen=True, eq=False)
-class Bump:
+class Bump(RowLoss):
     """Labelled rows as they are; unlabelled ones cost a smooth hill around 0.
 
     Parameters
@@ -115,7 +118,7 @@ class Bump:
 
 
 @dataclass(frozen=True, eq=False)
-class Blurred:
+class Blurred(RowLoss):
     """The whole objective convolved with a Gaussian: the mean loss when scores have a random error.
 
     Parameters
@@ -158,7 +161,7 @@ class Blurred:
 
 
 @dataclass(frozen=True, eq=False)
-class Annealed:
+class Annealed(RowLoss):
     """Unlabelled rows have both labels, with the probabilities that the temperature allows.
 
     The probabilities have a given mean, which is the balance; the level that brings it about moves with the
@@ -191,16 +194,20 @@ class Annealed:
         return expit(gains - balancing_level(gains, self.share))
 
     def value(self, scores: np.ndarray) -> float:
+        return self.value_slope(scores)[0]
+
+    def slope(self, scores: np.ndarray) -> np.ndarray:
+        return self.value_slope(scores)[1]
+
+    def value_slope(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Both at once: the probabilities are most of the work of either."""
         p, free = self.probabilities(scores), scores[self.rows]
         losses = p @ squared_hinge(free) + (1 - p) @ squared_hinge(-free)
         entropy = float((entr(p) + entr(1 - p)).sum())
-        return self.labeled.value(scores) + self.cost * float(losses) - self.temperature * entropy
-
-    def slope(self, scores: np.ndarray) -> np.ndarray:
-        p, free = self.probabilities(scores), scores[self.rows]
+        value = self.labeled.value(scores) + self.cost * float(losses) - self.temperature * entropy
         slope = self.labeled.slope(scores)
         slope[self.rows] = self.cost * ((1 - p) * np.maximum(1 + free, 0) - p * np.maximum(1 - free, 0))
-        return slope
+        return value, slope
 
 
 def balancing_level(gains: np.ndarray, share: float) -> float:
@@ -211,10 +218,10 @@ def balancing_level(gains: np.ndarray, share: float) -> float:
     """
     odds = np.log((1 - share) / share)
     low, high = float(gains.min()) + odds, float(gains.max()) + odds
-    level = float(np.quantile(gains, 1 - share))
+    level = _quantile(gains, 1 - share)
     for _ in range(200):
         p = expit(gains - level)
-        excess, steepness = p.mean() - share, (p * (1 - p)).mean()
+        excess, steepness = p.sum() / len(p) - share, (p * (1 - p)).sum() / len(p)
         low, high = (level, high) if excess > 0 else (low, level)
         if abs(excess) <= 1e-12 or high - low <= 1e-14 * max(abs(low), abs(high), 1.0):
             break
@@ -222,6 +229,15 @@ def balancing_level(gains: np.ndarray, share: float) -> float:
         if not low < level < high:
             level = (low + high) / 2
     return level
+
+
+def _quantile(values: np.ndarray, share: float) -> float:
+    """``np.quantile`` of a vector, without the cost of all its cases."""
+    place = share * (len(values) - 1)
+    below = int(place)
+    above, part = min(below + 1, len(values) - 1), place - below
+    low, high = np.partition(values, [below, above])[[below, above]]
+    return float(low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part))
 
 
 def _normal_density(values: np.ndarray) -> np.ndarray:

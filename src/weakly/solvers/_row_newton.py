@@ -30,6 +30,7 @@ _MOST_HALVINGS = 40
 _FORCING = 0.1  # share of the gradient that conjugate gradients may leave
 _MOST_PRODUCTS = 1000  # of conjugate gradients in a step
 _ROUNDING = 1e-12
+_DEPENDENT = 1e-10  # share of its square that a column has on its own, below which products do not tell it
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,10 +266,9 @@ class _FeatureSteps:
 class _DenseSteps(_FeatureSteps):
     def solve(self, curvature: np.ndarray, total: float, mean: np.ndarray, side: np.ndarray) -> np.ndarray:
         curved = np.flatnonzero(curvature)
-        scaled = self.space.features[curved] * np.sqrt(curvature[curved])[:, None]
-        matrix = scaled.T @ scaled - total * np.outer(mean, mean)
-        matrix.flat[:: len(mean) + 1] += 1.0
-        return sla.solve(matrix, side, assume_a="pos", overwrite_a=True, check_finite=False)
+        scaled = self.space.features[curved] - mean
+        scaled *= np.sqrt(curvature[curved])[:, None]
+        return solve_shifted(scaled, side)
 
 
 class _SparseSteps(_FeatureSteps):
@@ -283,13 +283,41 @@ class _SparseSteps(_FeatureSteps):
                 break
             image = direction + self.space.curved(curved, curvature, direction)
             image -= total * (mean @ direction) * mean
-            length = size / float(direction @ image)
+            bend = float(direction @ image)
+            if not bend > 0:  # rounding has taken over
+                break
+            length = size / bend
             x += length * direction
             residual -= length * image
             previous, size = size, float(residual @ residual)
             direction *= size / previous
             direction += residual
         return x
+
+
+def solve_shifted(A: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """Apply the inverse of ``I + A'A``, however large some rows or columns of ``A`` are.
+
+    Cholesky's method does not mind the scale of columns. Where they are nearly dependent, as one huge row
+    makes them, the products have lost what tells them apart, and only ``A`` itself still has it: a QR
+    factorization of ``A`` over ``I`` is accurate row by row if large rows come first and columns are pivoted
+    (Cox and Higham, 1998).
+    """
+    matrix = A.T @ A
+    matrix.flat[:: len(side) + 1] += 1.0
+    diagonal = matrix.diagonal().copy()
+    try:
+        factor = sla.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except sla.LinAlgError:
+        factor = None
+    if factor is not None and (factor[0].diagonal() ** 2 > _DEPENDENT * diagonal).all():
+        return sla.cho_solve(factor, side, check_finite=False)
+    stacked = np.vstack([A, np.eye(len(side))])
+    stacked = stacked[np.argsort(-np.abs(stacked).max(axis=1), kind="stable")]
+    triangle, order = sla.qr(stacked, mode="r", pivoting=True, overwrite_a=True, check_finite=False)
+    x = np.empty_like(side)
+    x[order] = sla.cho_solve((triangle[: len(side)], False), side[order], check_finite=False)
+    return x
 
 
 def _steps_of(space: RowSpace) -> _Steps:

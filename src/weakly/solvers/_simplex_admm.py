@@ -94,8 +94,8 @@ def solve_simplex(
         ``x`` holds parameters of ``h = f - 1/C``. The shares of the classes are ``space.scores(x) + 1/C``, on
         the simplex to the tolerance; the scores that the loss sees are ``space.scores(x) + intercept``.
         ``objective`` has the penalty of ``h``, and ``criterion`` is the larger of the primal and the dual
-        residual, relative to the shares and to the forces on them. The status is "stalled" where the
-        factorisation is too inexact.
+        residual, relative to the shares and to the forces on them. Where the factorisation is too inexact,
+        the status is "stalled", and the last criterion is its error.
 
     See Also
     --------
@@ -127,9 +127,10 @@ def solve_simplex(
             status = "stopped"
         if point.criterion <= tol:
             status = "converged"
-    if splitting.error(point) > _LARGEST_ERROR:
-        status = "stalled"
     objectives, criteria = np.array(history).T
+    error = splitting.error(point)
+    if error > max(tol, _LARGEST_ERROR):
+        criteria[-1], status = max(error, criteria[-1]), "stalled"
     return SolverResult(
         point.theta, objectives, criteria, len(history) - 1, status, intercept=point.intercept
     )
@@ -232,7 +233,7 @@ class _Splitting:
     def error(self, point: _Point) -> float:
         """Relative residual of ``T theta = A* pull``, which the factorisation was to solve."""
         wanted = self.coupled.base.adjoint(point.pull)
-        return _relative(self.coupled.apply(point.theta, point.h) - wanted, wanted)
+        return _relative(self.coupled.image(point.theta) - wanted, wanted)
 
 
 def _split(problem: _Problem, coupling: float, tol: float) -> _Splitting:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.linalg as sla
 import scipy.sparse as sp
 
 from weakly.solvers._centered_rows import CenteredRows
@@ -66,7 +67,19 @@ class Ground:
             return KernelSpace(gram)
         if sp.issparse(self.space.features):
             return CenteredRows(self.space.features, self._means.astype(np.float64))
-        return FeatureSpace(self.space.features - self._means)
+        features = self.space.features - self._means
+        return FeatureSpace(features if self._frame is None else features @ self._frame)
+
+    @cached_property
+    def _frame(self) -> np.ndarray | None:
+        """Orthonormal basis of the centered samples, where these are fewer than dense features.
+
+        The function of every machine is a sum of samples: other directions cost work and change nothing.
+        """
+        space = self.space
+        if isinstance(space, KernelSpace) or sp.issparse(space.features) or space.n_params <= space.n_rows:
+            return None
+        return sla.qr((space.features - self._means).T, mode="economic", check_finite=False)[0]
 
     @cached_property
     def coordinates(self) -> FeatureSpace | CenteredRows:
@@ -80,6 +93,7 @@ class Ground:
     def uncentered(self, theta: np.ndarray, offset: float) -> tuple[np.ndarray, float]:
         """The same function and offset by parameters of the space as it was given."""
         if isinstance(self.space, FeatureSpace):
+            theta = theta if self._frame is None else self._frame @ theta
             return theta, float(offset - self._means @ theta)
         raw = theta.copy()
         raw[self._anchors] -= theta.sum() / len(self._anchors)
@@ -166,7 +180,9 @@ class Found:
 Search = Iterator[Found]  # what optimisers are: it goes on until they have nothing better
 
 
-def settle(problem: Transduction, found: Found, tol: float) -> tuple[RowFit, np.ndarray, list[float]]:
+def settle(
+    problem: Transduction, found: Found, tol: float, most_rounds: int = _MOST_ROUNDS
+) -> tuple[RowFit, np.ndarray, list[float]]:
     """Label and fit in turn until the labels stay: machine, labels, and the objective after each fit."""
     labels, machine = problem.best_labels(found.scores), found.machine
     history: list[float] = []
@@ -174,7 +190,7 @@ def settle(problem: Transduction, found: Found, tol: float) -> tuple[RowFit, np.
         machine = problem.machine_of(labels, machine, tol)
         history.append(machine.objective)
         better = problem.best_labels(machine.scores)
-        if np.array_equal(better, labels) or len(history) == _MOST_ROUNDS:
+        if np.array_equal(better, labels) or len(history) == most_rounds:
             return machine, labels, history
         labels = better
 
@@ -182,21 +198,24 @@ def settle(problem: Transduction, found: Found, tol: float) -> tuple[RowFit, np.
 def finish(
     problem: Transduction, search: Search, *, tol: float, callback: Callback | None = None
 ) -> SolverResult:
-    """Run an optimiser to its end, or until it is interrupted, and settle what it found."""
+    """Run an optimiser to its end and settle what it found; where it is stopped, no more than fit to that."""
     found: Found | None = None
     n_iter, status = 0, "converged"
     try:
+        if callback is not None and callback(0.0) is False:
+            search, status = iter(()), "stopped"
         for better in search:
             found, n_iter = better, n_iter + 1
             if callback is not None and callback(float(n_iter)) is False:
                 status = "stopped"
                 break
     except KeyboardInterrupt:
-        status = "stopped"
+        status = "interrupted"
     if found is None:
         supervised = problem.supervised(tol)
         found = Found(supervised.scores, supervised)
-    machine, labels, history = settle(problem, found, tol)
+    n_rounds = _MOST_ROUNDS if status == "converged" else 1
+    machine, labels, history = settle(problem, found, tol, n_rounds)
     if status == "converged" and not machine.converged:
         status = "max_iter"
     theta, offset = problem.ground.uncentered(machine.theta, machine.offset)

@@ -59,7 +59,7 @@ def solve_transduction(
     tol : float, default=1e-4
         Largest norm of the gradient of the machine, relative to that of its function.
     callback : callable, optional
-        ``callback(n)`` after stage ``n`` of the search; ``False`` stops it.
+        ``callback(n)`` after stage ``n`` of the search, and with 0 before it; ``False`` stops it.
 
     Returns
     -------
@@ -184,12 +184,12 @@ class _Descent:
         def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
             nonlocal criterion
             theta, scores = point[: self.n_params], self.scores(point)
-            slope = loss.slope(scores)
+            value, slope = loss.value_slope(scores)
             pull = self.space.adjoint(slope)
             gradient = np.append(theta + pull, slope.sum())[: len(point)]
             size = max(np.linalg.norm(theta), np.linalg.norm(pull))
             criterion = float(np.linalg.norm(gradient) / size) if size > 0 else 0.0
-            return (float(theta @ theta) / 2 + loss.value(scores)) / self.unit, gradient / self.unit
+            return (float(theta @ theta) / 2 + value) / self.unit, gradient / self.unit
 
         def stop(point: np.ndarray) -> None:
             if criterion <= LOOSE:

@@ -5,13 +5,14 @@ in place, ``g`` receives the result, ``record`` takes the objective at the start
 gap likewise, and the iterations.
 """
 
-import numba
 import numpy as np
+
+from weakly._compile import njit
 
 CHECK_EVERY = 10  # iterations between two looks at the gap
 
 
-@numba.njit(cache=True)
+@njit
 def _pull_back(graph, v, p, g):
     """``g = v - B'p``."""
     heads, tails = graph
@@ -21,7 +22,7 @@ def _pull_back(graph, v, p, g):
         g[tails[e]] += p[e]
 
 
-@numba.njit(cache=True)
+@njit
 def _assess(graph, v, bounds, pulled, g):
     """Objective at ``g`` and its excess over the dual objective at ``p``, given ``pulled = v - B'p``."""
     heads, tails = graph
@@ -37,7 +38,7 @@ def _assess(graph, v, bounds, pulled, g):
     return objective, max(objective - dual_objective, 0.0)
 
 
-@numba.njit(cache=True)
+@njit
 def _accelerated_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
     heads, tails = graph
     ahead, costs = p.copy(), 1 / steps
@@ -76,7 +77,7 @@ def _accelerated_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
     record[1], record[3], record[4] = objective, gap / max(objective, 1e-300), n_iter
 
 
-@numba.njit(cache=True)
+@njit
 def _primal_dual_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
     """Algorithm 2 of Chambolle and Pock (2011) with both steps 1 / ||B|| at the start."""
     heads, tails = graph
@@ -107,13 +108,13 @@ def _primal_dual_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
 # Two loops and not one that takes the method: a function as an argument would defeat the cache on disk.
 
 
-@numba.njit(parallel=True, cache=True)
-def accelerated(graph, columns, bounds, steps, dual, result, records, tol, max_iter):
-    for k in numba.prange(columns.shape[0]):
+@njit(nogil=True)
+def accelerated(start, stop, graph, columns, bounds, steps, dual, result, records, tol, max_iter):
+    for k in range(start, stop):
         _accelerated_column(graph, columns[k], bounds, steps, dual[k], result[k], records[k], tol, max_iter)
 
 
-@numba.njit(parallel=True, cache=True)
-def primal_dual(graph, columns, bounds, steps, dual, result, records, tol, max_iter):
-    for k in numba.prange(columns.shape[0]):
+@njit(nogil=True)
+def primal_dual(start, stop, graph, columns, bounds, steps, dual, result, records, tol, max_iter):
+    for k in range(start, stop):
         _primal_dual_column(graph, columns[k], bounds, steps, dual[k], result[k], records[k], tol, max_iter)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weakly._device import is_tensor
+from weakly._threads import run_parallel
 from weakly.graphs import Graph
 from weakly.solvers._result import SolverResult
 from weakly.solvers._tv_kernels import accelerated, primal_dual
@@ -220,7 +221,8 @@ def _run(method, edges, values, weight, dual, tol, max_iter, steps):  # type: ig
     dual = np.zeros(shape) if dual is None else np.clip(dual, -bounds, bounds)
     result = np.empty_like(columns)
     records = np.empty((columns.shape[0], 5))
-    method((edges.heads, edges.tails), columns, bounds, steps, dual, result, records, tol, max_iter)
+    graph = (edges.heads, edges.tails)
+    run_parallel(method, len(columns), graph, columns, bounds, steps, dual, result, records, tol, max_iter)
     n_iter = int(records[:, 4].max(initial=0))
     return SolverResult(
         x=result.T.astype(values.dtype),

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from weakly.solvers._box_kernels import SEED, shuffle
 from weakly.solvers._pair_kernels import coefficients_of, kernel_pass, linear_pass, pair_terms
 from weakly.solvers._result import SolverResult
+from weakly.solvers._row_kernels import row_arrays, row_squares
 from weakly.spaces import FeatureSpace, KernelSpace
 
 _N_SWEEPS = 3  # over the pairs of a row before it is left
@@ -100,7 +101,7 @@ def solve_weston_watkins(
             if callback is not None and callback():
                 status = "stopped"
     except KeyboardInterrupt:
-        status = "stopped"
+        status = "interrupted"
     state.restore(coefficients_of(pairs, b, costs.shape[1]))  # what the passes added up is off by rounding
     history.append(_assess(pairs, b, costs, state.scores()))
     objectives, gaps = np.array(history).T
@@ -124,8 +125,11 @@ def _check_costs(costs: np.ndarray, n_rows: int) -> None:
 
 
 def _pairs_of(costs: np.ndarray) -> _Pairs:
-    p, q = np.triu_indices(costs.shape[1], 1)
+    """Pairs with classes in the order of the first row that counts for them, whatever their columns."""
     positive = costs > 0
+    firsts = np.where(positive.any(axis=0), positive.argmax(axis=0), len(costs))
+    order = np.argsort(firsts, kind="stable")
+    p, q = order[np.stack(np.triu_indices(costs.shape[1], 1))]
     matters = positive[:, p] | positive[:, q]
     column = np.nonzero(matters)[1]
     pointers = np.concatenate([[0], np.cumsum(matters.sum(axis=1))])
@@ -184,7 +188,7 @@ class _LinearState:
 
     def __init__(self, space: FeatureSpace) -> None:
         self._X = sp.csr_array(space.features)
-        self._diagonal = 1 + np.asarray(self._X.multiply(self._X).sum(axis=1), dtype=np.float64).ravel()
+        self._diagonal = 1 + row_squares(*row_arrays(self._X))
 
     def restore(self, beta: np.ndarray) -> None:
         self._W = np.ascontiguousarray(self._X.T @ beta[:, :-1], dtype=np.float64)

@@ -16,10 +16,6 @@ from weakly._anchor_map import AnchorMap
 from weakly._anchors import AnchorLaplacian
 
 BLOCK_ROWS = 4096  # new rows scored at a time
-NOT_A_KERNEL = (
-    "the kernel is not positive semi-definite to rounding: raise ambient_penalty, and check that a "
-    "precomputed or callable kernel is."
-)
 
 
 class Space(Protocol):
@@ -298,11 +294,21 @@ class FeatureSpace:
         """Cholesky of ``T = a I + g Z'LZ``."""
         matrix = graph * self._smoothness(laplacian)
         matrix.flat[:: self.n_params + 1] += ambient
-        root = sla.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+        try:
+            root = sla.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except sla.LinAlgError:
+            entries = self.features.data if sp.issparse(self.features) else self.features
+            raise too_uneven(float(np.abs(entries).max()), ambient, graph) from None
         return Factor(
             lambda theta: sla.cho_solve((root, True), theta, check_finite=False),
             lambda theta: sla.solve_triangular(root, theta, lower=True, check_finite=False),
         )
+
+    def smoothed(self, laplacian: sp.csr_array, theta: np.ndarray) -> np.ndarray:
+        """``Z'LZ theta`` in float64, whatever the type of the features, a block of rows at a time."""
+        theta, blocks = theta.astype(np.float64, copy=False), list(gen_batches(self.n_rows, BLOCK_ROWS))
+        passed = laplacian @ np.concatenate([self.features[block] @ theta for block in blocks])
+        return np.sum([self.features[block].T @ passed[block] for block in blocks], axis=0)
 
     def _smoothness(self, laplacian: sp.csr_array) -> np.ndarray:
         """``Z'LZ``, summed over blocks of rows in float64."""
@@ -317,12 +323,31 @@ class FeatureSpace:
         return total
 
 
+def not_a_kernel(largest: float) -> ValueError:
+    """What to say where the Cholesky factorization of a kernel with such entries fails."""
+    return ValueError(
+        "the kernel is not positive semi-definite to rounding, with entries of size "
+        f"{largest:.2g} in units of ambient_penalty: scale X or raise ambient_penalty, and check that a "
+        "precomputed or callable kernel is."
+    )
+
+
+def too_uneven(largest: float, ambient: float, graph: float) -> ValueError:
+    """The same for features with such entries and a graph."""
+    return ValueError(
+        f"features of size {largest:.2g} leave nothing but rounding of ambient_penalty={ambient:.2g} beside "
+        f"graph_penalty={graph:.2g}: center and scale X, use float64, or bring the penalties nearer to each "
+        "other."
+    )
+
+
 def _cholesky_plus_identity(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
     matrix.flat[:: matrix.shape[0] + 1] += 1
+    largest = float(np.abs(matrix).max(initial=0))
     try:
         return sla.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     except sla.LinAlgError:
-        raise ValueError(NOT_A_KERNEL) from None
+        raise not_a_kernel(largest) from None
 
 
 def _inverse_diagonal(cholesky: tuple[np.ndarray, bool]) -> np.ndarray:

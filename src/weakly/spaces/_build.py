@@ -120,6 +120,7 @@ def build_space(
         approximation = "nystroem"
     if approximation is None or approximation == "auto":
         return exact_space(X, kernel, device=device)
+    _require_gamma(kernel, X.dtype)
     build = _nystroem_space if approximation == "nystroem" else _fourier_space
     space = build(X, kernel, n_components, random_state, device)
     lost = _lost_variance(X, kernel, space.features) if corrected else 0.0
@@ -171,10 +172,21 @@ def exact_space(
     if device is not None:
         copies = 2 if free_bytes(device) is None else 1  # a GPU is free to iterate without a factor
         require_room(dense_bytes(X.shape[0], X.shape[0], copies=copies), device, what, otherwise)
-        rows = to_device(X, device)
+        rows = to_device(X.copy(), device)  # the caller's array may change, and a CPU tensor shares it
         return TorchKernelSpace(kernel(rows.double()), KernelMap(kernel, rows))
     require_fit(dense_bytes(X.shape[0], X.shape[0], copies=2), what, otherwise)
-    return KernelSpace(kernel(X.astype(np.float64)), KernelMap(kernel, X))
+    # A copy: the caller's array may change.
+    return KernelSpace(kernel(X.astype(np.float64)), KernelMap(kernel, X.copy()))
+
+
+def _require_gamma(kernel: Kernel, dtype: np.dtype) -> None:
+    """An exact kernel is taken in float64; those of an approximation in the type of the samples."""
+    info = np.finfo(dtype)
+    if not float(info.tiny) <= kernel.gamma <= float(info.max):
+        raise ValueError(
+            f"gamma is {kernel.gamma:.2g}, which {dtype} cannot hold: scale the features of X, use float64, "
+            "or set approximation=None."
+        )
 
 
 def _lost_variance(X: Any, kernel: Kernel, features: Any) -> float:
@@ -217,14 +229,15 @@ def _nystroem_space(
 def _fourier_space(X: Any, kernel: Kernel, n_components: int, random_state: Any, device: Any) -> FeatureSpace:
     if kernel.name != "rbf":
         raise ValueError(f"approximation='fourier' needs kernel='rbf', not {kernel.name!r}: use 'nystroem'.")
+    n_bytes = dense_bytes(X.shape[1] + X.shape[0], n_components)
+    require_fit(n_bytes, f"{n_components} random features", "lower n_components")
     sampler = RBFSampler(gamma=kernel.gamma, n_components=n_components, random_state=random_state).fit(X)
     feature_map = sampler.transform if device is None else HostMap(sampler.transform)
     return _mapped_space(X, feature_map, n_components, device)
 
 
 def _mapped_space(X: Any, feature_map: Callable[[Any], Any], n_params: int, device: Any) -> FeatureSpace:
-    n_bytes = dense_bytes(X.shape[0], n_params, dtype=X.dtype)
-    require_room(n_bytes, device, f"{n_params} features on {X.shape[0]} rows", "lower n_components")
+    _require_features(X, n_params, device)
     if device is not None:
         placed = zeros(to_device(X[:1], device), X.shape[0], n_params)
         for block in gen_batches(X.shape[0], BLOCK_ROWS):
@@ -234,3 +247,8 @@ def _mapped_space(X: Any, feature_map: Callable[[Any], Any], n_params: int, devi
     for block in gen_batches(X.shape[0], BLOCK_ROWS):
         features[block] = feature_map(X[block])
     return FeatureSpace(features, feature_map)
+
+
+def _require_features(X: Any, n_params: int, device: Any) -> None:
+    n_bytes = dense_bytes(X.shape[0], n_params, dtype=X.dtype)
+    require_room(n_bytes, device, f"{n_params} features on {X.shape[0]} rows", "lower n_components")

@@ -84,6 +84,13 @@ class DeformedSpace:
             return self.ambient * theta
         return self.ambient * theta + self.graph * self.base.adjoint(self._placed_laplacian @ scores)
 
+    def image(self, theta: np.ndarray) -> np.ndarray:
+        """``T theta`` as a check of a solution: single precision of NumPy features adds no error to it."""
+        base = self.base
+        if self.graph == 0 or isinstance(base, TorchSpace) or not isinstance(base, FeatureSpace):
+            return self.apply(theta, self.scores(theta))
+        return self.ambient * theta + self.graph * base.smoothed(self.laplacian, theta)
+
     def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Values on the training rows, or on some of them."""
         return self.base.scores(theta, rows)

@@ -10,7 +10,7 @@ import scipy.linalg as sla
 from sklearn.utils import gen_batches
 
 from weakly._device import is_tensor
-from weakly.spaces._base import NOT_A_KERNEL, KernelSpace, dense
+from weakly.spaces._base import KernelSpace, dense, not_a_kernel
 from weakly.spaces._corrected import CorrectedSpace
 
 _BLOCK = 512  # rows mirrored at a time
@@ -89,7 +89,7 @@ class _KernelSmoother:
         matrix.flat[:: space.n_rows + 1] += penalty + own_variance
         root, failed = sla.lapack.dpotrf(matrix, lower=True, clean=True, overwrite_a=True)
         if failed:
-            raise ValueError(NOT_A_KERNEL)
+            raise not_a_kernel(float(np.abs(space.gram).max()) / penalty)
         # LAPACK's dpotri does the next two steps in one, but slowly.
         root, _ = sla.lapack.dtrtri(root, lower=True, overwrite_c=True)
         inverse = sla.blas.dsyrk(-penalty, root, trans=1, lower=1)

@@ -15,7 +15,15 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from weakly._device import dtype_of, is_tensor, to_device, to_host
-from weakly.spaces._base import BLOCK_ROWS, Factor, FeatureSpace, KernelSpace, ScoreFunction, dense
+from weakly.spaces._base import (
+    BLOCK_ROWS,
+    Factor,
+    FeatureSpace,
+    KernelSpace,
+    ScoreFunction,
+    dense,
+    too_uneven,
+)
 from weakly.spaces._corrected import CorrectedSpace
 from weakly.spaces._torch_algebra import TorchLaplacian, cholesky_factor, lu_factor, product
 
@@ -223,7 +231,10 @@ class TorchFeatureSpace(TorchSpace, FeatureSpace):
         for block in gen_batches(self.n_rows, 8 * BLOCK_ROWS):
             matrix += self.features[block].T.double() @ smoothed[block].double()
         matrix.mul_(graph).diagonal().add_(ambient)
-        solve, root_solve = cholesky_factor(matrix)
+        factored = cholesky_factor(matrix)
+        if factored is None:
+            raise too_uneven(float(self.features.abs().max()), ambient, graph)
+        solve, root_solve = factored
         return Factor(lambda theta: self._answer(solve, theta), lambda theta: self._answer(root_solve, theta))
 
 

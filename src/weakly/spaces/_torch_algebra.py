@@ -100,10 +100,12 @@ def lu_factor(matrix: Any) -> Solve:
     return _columnwise(lambda values: torch.linalg.lu_solve(lu, pivots, values))
 
 
-def cholesky_factor(matrix: Any) -> tuple[Solve, Solve]:
-    """Cholesky of a matrix ``C C'``, as functions that solve with it and with ``C``."""
+def cholesky_factor(matrix: Any) -> tuple[Solve, Solve] | None:
+    """Cholesky of a matrix ``C C'``, as functions that solve with it and with ``C``; ``None`` without one."""
     torch = import_torch()
-    root = torch.linalg.cholesky(matrix.double())
+    root, failed = torch.linalg.cholesky_ex(matrix.double())
+    if bool(failed):
+        return None
     return (
         _columnwise(lambda values: torch.cholesky_solve(values, root)),
         _columnwise(lambda values: torch.linalg.solve_triangular(root, values, upper=False)),

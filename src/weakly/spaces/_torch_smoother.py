@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from weakly._device import to_device
-from weakly.spaces._base import NOT_A_KERNEL
+from weakly.spaces._base import not_a_kernel
 
 Pull = Callable[[np.ndarray], np.ndarray]
 
@@ -27,7 +27,7 @@ class KernelTensorSmoother:
         root, failed = torch.linalg.cholesky_ex(matrix)
         del matrix
         if bool(failed):
-            raise ValueError(NOT_A_KERNEL)
+            raise not_a_kernel(float(gram.abs().max()) / penalty)
         inverse = torch.cholesky_inverse(root)
         del root
         inverse.mul_(-penalty).diagonal().add_(1)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from weakly._estimator import shares_of
+from weakly._class_prior import prior_of
 from weakly._progress import Progress
 from weakly.graphs import AnchorMap
 from weakly.solvers import AnchorWalk, solve_anchor_walk, solve_block_weston_watkins
@@ -99,7 +99,7 @@ class BlockWalkMixin:
         self._require_labels(y)
         blocks = anchored_rows(self, X)
         labels, _ = labels_of(y, blocks, self.unlabeled, sample_weight)
-        self.class_prior_ = shares_of(self.balance, labels)
+        self.class_prior_ = prior_of(self.balance, labels)
         self.classes_ = labels.classes
         self.kernel_ = None
         self._novel_label = self._name_novelty()

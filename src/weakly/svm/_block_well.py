@@ -6,13 +6,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from weakly._calibration import prior_temperature
-from weakly._estimator import class_codes, shares_of, unlabeled_cost
+from weakly._class_prior import prior_of
+from weakly._estimator import class_codes, unlabeled_cost
 from weakly._progress import Progress
 from weakly.kernels import resolve_kernel
 from weakly.solvers import MixtureProblem, fit_mixture, solve_block_cutting_plane
 from weakly.solvers._block_cutting_plane import as_column, best_labels
 from weakly.spaces import FeatureSpace
 from weakly.svm._block_linear import LabeledBlocks, linear_scores
+from weakly.svm._costs import labeled_costs
 
 _SUPERVISED_TOL = 1e-8
 
@@ -24,9 +26,10 @@ def fit_blocks(model, X, y, sample_weight):
     _require_linear(model)
     blocks = checked_rows(model, X)
     labels, weights = labels_of(y, blocks, model.unlabeled, sample_weight)
-    rows = LabeledBlocks(blocks, labels, model.C * weights.astype(np.float64), is_sparse=False)
-    model.class_prior_ = shares_of(model.balance, labels)
+    model.class_prior_ = prior_of(model.balance, labels)
     model.C_unlabeled_ = unlabeled_cost(model.C, model.C_unlabeled, labels)
+    costs = labeled_costs(model.C, model.C_unlabeled_, weights)
+    rows = LabeledBlocks(blocks, labels, costs, is_sparse=False)
     model.classes_ = labels.classes
     progress = Progress(type(model).__name__, model.verbose)
     with progress.stage("labelings"):

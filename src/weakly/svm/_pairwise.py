@@ -36,7 +36,7 @@ class PairwiseClassifier(ScoredClassifier):
                 f"centre and scale the columns, or raise max_iter (now {self.max_iter}) or tol (now "
                 f"{self.tol:.2g}).",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         self.result_ = result
         self.n_iter_ = result.n_iter

@@ -1,19 +1,25 @@
 """Support vector machine on probabilities of classes that a graph gives to every row."""
 
+from collections.abc import Mapping
+from functools import cached_property
 from numbers import Real
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from weakly._blocks import is_collection
+from weakly._class_prior import prior_of
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly._device import follow, to_host
-from weakly._estimator import GraphEstimator, shares_of
+from weakly._estimator import GraphEstimator
+from weakly._fitting import atomic_fit
 from weakly._labels import encode_labels
 from weakly._progress import Progress
+from weakly._threads import openmp_after_fork
 from weakly.graphs import AnchorGraph
 from weakly.kernels import resolve_kernel
 from weakly.solvers import solve_label_walk
+from weakly.solvers._range import build_in_range
 from weakly.spaces import FeatureSpace
 from weakly.svm._block_walk import BlockWalkMixin, class_ratios, hardened, if_known, scale_rows
 from weakly.svm._pairwise import MACHINE_CONSTRAINTS, PairwiseClassifier
@@ -39,7 +45,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
     alpha_unlabeled : float, default=0.99
         Probability, below 1, that a walk goes on from an unlabelled row. The lower, the more of the rows far
         from all labels are taken for novel, and the nearer to the labels the machine looks.
-    balance : "labeled", array-like of shape (n_classes,), float or None, default="labeled"
+    balance : "labeled", array-like of shape (n_classes,), mapping, float or None, default="labeled"
         Shares of the classes, in sorted order, that probabilities are scaled to; a number is the share of
         the second of two. "labeled" takes the shares among the labels, ``None`` leaves the probabilities as
         the walk gives them, in which a class whose labels lie well takes rows from the others.
@@ -157,7 +163,13 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         "penalty": [Interval(Real, 0, None, closed="neither")],
         "alpha_labeled": [Interval(Real, 0, 1, closed="left")],
         "alpha_unlabeled": [Interval(Real, 0, 1, closed="left")],
-        "balance": [StrOptions({"labeled"}), Interval(Real, 0, 1, closed="neither"), "array-like", None],
+        "balance": [
+            StrOptions({"labeled"}),
+            Interval(Real, 0, 1, closed="neither"),
+            "array-like",
+            Mapping,
+            None,
+        ],
         "harden": ["boolean", StrOptions({"auto"})],
         "novelty_threshold": [Interval(Real, 0, 1, closed="both"), None],
         "novel_label": "no_validation",
@@ -212,6 +224,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @atomic_fit
     def fit(self, X, y, sample_weight=None):
         """Fit on labelled and unlabelled rows together.
 
@@ -239,7 +252,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         X = self._check_rows(X, y)
         weights = check_sample_weight(to_host(sample_weight), X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
-        self.class_prior_ = shares_of(self.balance, labels)
+        self.class_prior_ = prior_of(self.balance, labels)
         self.classes_ = labels.classes
         self._novel_label = self._name_novelty()
         progress = Progress(type(self).__name__, self.verbose)
@@ -249,7 +262,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         with progress.stage("probabilities"):
             F = self._probabilities(labels)
         with progress.stage("space"):
-            space = self._space(X)
+            space = build_in_range(lambda: self._space(X), X.dtype)
         self._near = self._index(X, labels)
         costs = self.penalty * weights[:, None] * self._teach(F)
         decisions = self._solve_pairs(space, costs, progress)
@@ -334,7 +347,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         if self._is_anchored():
             return self._walk_anchors(self.graph_.weights[labels.labeled], labels)
         is_kernel = self.kernel == "precomputed"
-        rows = np.diagonal(X).copy() if is_kernel else X
+        rows = np.diagonal(X).copy() if is_kernel else X.copy()  # the caller's array may change
         return NoveltyNearby(rows, self.novelty_, self.alpha_unlabeled, self.n_neighbors, is_kernel)
 
 
@@ -347,9 +360,16 @@ class NoveltyNearby:
     """Novelty of new rows from that of the training rows nearest to them."""
 
     def __init__(self, rows, novelty, alpha, n_neighbors, is_kernel):
-        self._novelty, self._alpha, self._is_kernel = novelty, alpha, is_kernel
+        self._rows, self._novelty, self._alpha, self._is_kernel = rows, novelty, alpha, is_kernel
         self._n_neighbors = min(n_neighbors, len(novelty))
-        self._rows = rows if is_kernel else NearestNeighbors(n_neighbors=self._n_neighbors).fit(rows)
+
+    @cached_property
+    def _index(self):
+        return NearestNeighbors(n_neighbors=self._n_neighbors).fit(self._rows)
+
+    def __getstate__(self):
+        # The index is rebuilt on demand: it does not travel.
+        return {name: value for name, value in vars(self).items() if name != "_index"}
 
     def __call__(self, X):
         """Novelty of rows, or of lines of a kernel with the training rows."""
@@ -357,5 +377,6 @@ class NoveltyNearby:
             order = np.argpartition(self._rows - 2 * X, self._n_neighbors - 1, axis=1)
             nearest = order[:, : self._n_neighbors]
         else:
-            nearest = self._rows.kneighbors(X, return_distance=False)
+            with openmp_after_fork():
+                nearest = self._index.kneighbors(X, return_distance=False)
         return 1 - self._alpha * (1 - self._novelty[nearest].mean(axis=1))

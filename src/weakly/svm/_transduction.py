@@ -1,24 +1,30 @@
 """What transductive machines with kernels and on sparse rows share: from labels to problems and back."""
 
 import warnings
+from collections.abc import Mapping
+from functools import partial
 from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from weakly._calibration import prior_temperature, probabilities
+from weakly._class_prior import expected_prior, prior_of
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly._estimator import (
     KernelEstimator,
     ScoredClassifier,
     class_codes,
-    shares_of,
-    smoothed_shares,
     unlabeled_cost,
 )
+from weakly._fitting import atomic_fit
 from weakly._labels import encode_labels
 from weakly._progress import Progress
-from weakly.solvers import Ground, SignSet, SolverResult, Transduction, assign_quotas
+from weakly.solvers import Ground, SignSet, SolverResult, Transduction, assign_quotas, solve_transduction
+from weakly.solvers._range import build_in_range
+from weakly.svm._costs import sample_costs
+
+_FIRST_TOLD = ("interrupted", "stopped", "max_iter", "converged")  # of problems that ended differently
 
 
 class TransductiveClassifier(ScoredClassifier, KernelEstimator):
@@ -28,9 +34,10 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
         **KernelEstimator._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "balance": [StrOptions({"labeled"}), Interval(Real, 0, 1, closed="neither"), "array-like"],
+        "balance": [StrOptions({"labeled"}), Interval(Real, 0, 1, closed="neither"), "array-like", Mapping],
     }
 
+    @atomic_fit
     def fit(self, X, y, sample_weight=None):
         """Fit on labelled and unlabelled rows together.
 
@@ -48,33 +55,41 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
         self
             The fitted estimator.
         """
+        return self._fit_rows(X, y, sample_weight)
+
+    def _fit_rows(self, X, y, sample_weight):
+        """The fit, for samples in memory."""
         X = self._check_rows(X, y)
         weights = check_sample_weight(sample_weight, X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
         self.class_prior_ = self._expected_shares(labels)
         self.C_unlabeled_ = self._unlabeled_cost(labels)
+        costs = sample_costs(self.C, self.C_unlabeled_, weights, labels)
         progress = Progress(type(self).__name__, self.verbose)
         with progress.stage("space"):
-            space = self._space(X)
-        costs = np.full(X.shape[0], self.C_unlabeled_)
-        costs[labels.labeled] = self.C * weights[labels.labeled]
+            space = build_in_range(lambda: self._space(X), X.dtype)
         ground = Ground(space, np.flatnonzero(labels.codes < 0))
         self.classes_ = labels.classes
         columns = []
         with progress.stage(self.optimizer):
+            solve = self._solver(n_problems=labels.targets().shape[1])
             for signs, share in self._label_sets(labels):
-                columns.append(self._solve(Transduction(ground, signs, costs, share), progress.count))
-                progress.is_stopped |= columns[-1].status == "stopped"  # one interrupt ends all classes
+                problem = Transduction(ground, signs, costs, share)
+                columns.append(progress.watch(solve(problem, callback=progress.count)))
         self._publish(space, ground.unlabeled, columns, X.dtype)
         return self
 
     def _expected_shares(self, labels):
         if isinstance(self.balance, str):
-            return smoothed_shares(np.bincount(labels.labeled_codes, minlength=labels.n_classes))
-        return shares_of(self.balance, labels)
+            return expected_prior(np.bincount(labels.labeled_codes, minlength=labels.n_classes))
+        return prior_of(self.balance, labels)
 
     def _unlabeled_cost(self, labels):
         return unlabeled_cost(self.C, self.C_unlabeled, labels)
+
+    def _solver(self, n_problems):
+        """What solves the problem of a class."""
+        return partial(solve_transduction, optimizer=self.optimizer, tol=self.tol)
 
     def _label_sets(self, labels):
         """Signs of each problem with the share of positive ones; rounding may go either way."""
@@ -101,7 +116,7 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
 
     def _warn_unfinished(self):
         if self.result_.status == "max_iter":
-            warnings.warn(f"{type(self).__name__} {self._unfinished()}", ConvergenceWarning, stacklevel=4)
+            warnings.warn(f"{type(self).__name__} {self._unfinished()}", ConvergenceWarning, stacklevel=5)
 
     def _unfinished(self):
         return (
@@ -138,13 +153,13 @@ def joined(columns):
     length = max(len(column.objective) for column in columns)
     histories = [np.pad(c.objective, (0, length - len(c.objective)), mode="edge") for c in columns]
     criteria = [np.pad(c.criterion, (0, length - len(c.criterion)), mode="edge") for c in columns]
-    statuses = {column.status for column in columns}
+    statuses = [column.status for column in columns]
     return SolverResult(
         x=np.column_stack([column.x for column in columns]),
         objective=np.sum(histories, axis=0),
         criterion=np.max(criteria, axis=0),
         n_iter=max(column.n_iter for column in columns),
-        status=next(status for status in ("stopped", "max_iter", "converged") if status in statuses),
+        status=min(statuses, key=_FIRST_TOLD.index),
         intercept=np.array([column.intercept for column in columns]),
         labels=None if columns[0].labels is None else np.vstack([column.labels for column in columns]),
     )

@@ -1,12 +1,13 @@
 """Transductive support vector machine with a kernel, by any of its optimisers."""
 
 from numbers import Integral, Real
+from time import monotonic
 
 import numpy as np
 import scipy.sparse as sp
 
 from weakly._compat import Interval, StrOptions
-from weakly.solvers import solve_branch_and_bound, solve_transduction
+from weakly.solvers import solve_branch_and_bound
 from weakly.spaces import FeatureSpace, exact_space
 from weakly.svm._transduction import TransductiveClassifier
 
@@ -49,7 +50,7 @@ class TransductiveSVC(TransductiveClassifier):
         its tangent, again and again. "switching" swaps the labels of one pair at a time while their cost is
         raised; "multi_switch" of all pairs that gain. "branch_and_bound" finds the global minimum, for a few
         dozen unlabelled rows.
-    balance : "labeled", array-like of shape (n_classes,) or float, default="labeled"
+    balance : "labeled", array-like of shape (n_classes,), mapping or float, default="labeled"
         Shares of the classes among the unlabelled rows, in sorted order; a number is the share of the second
         of two. "labeled" takes those among the labels, drawn towards equal shares as far as few labels leave
         it open. The labels in ``transduction_`` have these shares, to a row.
@@ -71,8 +72,8 @@ class TransductiveSVC(TransductiveClassifier):
     max_nodes : int, default=100000
         Most nodes of "branch_and_bound", for each class.
     max_seconds : float or None, default=None
-        Time after which "branch_and_bound" visits no more nodes, for each class; what is left of the gap is
-        in ``result_.criterion``.
+        Time after which "branch_and_bound" visits no more nodes, for all classes together; what is left of
+        the gap is in ``result_.criterion``.
     tol : float, default=1e-4
         Largest norm of the gradient of the machine, relative to that of its function or of the pull of the
         rows; with "branch_and_bound" also the largest relative gap.
@@ -161,7 +162,6 @@ class TransductiveSVC(TransductiveClassifier):
         "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
     }
     _n_grams = 5  # the kernel, the same centred, and three on the way to its eigenvectors
-    _is_linear_always = False
 
     def __init__(
         self,
@@ -208,12 +208,16 @@ class TransductiveSVC(TransductiveClassifier):
             return exact_space(X, self.kernel_, otherwise="use TransductiveLinearSVC")
         return FeatureSpace(space.features.astype(np.float64), space.feature_map)
 
-    def _solve(self, problem, callback):
+    def _solver(self, n_problems):
         if self.optimizer != "branch_and_bound":
-            return solve_transduction(problem, self.optimizer, tol=self.tol, callback=callback)
-        return solve_branch_and_bound(
-            problem, tol=self.tol, max_nodes=self.max_nodes, max_seconds=self.max_seconds, callback=callback
-        )
+            return super()._solver(n_problems)
+        time_shares = shares_until(self.max_seconds, n_problems)
+
+        def solve(problem, callback):
+            settings = {"tol": self.tol, "max_nodes": self.max_nodes, "callback": callback}
+            return solve_branch_and_bound(problem, max_seconds=next(time_shares), **settings)
+
+        return solve
 
     def _unfinished(self):
         if self.optimizer != "branch_and_bound":
@@ -222,3 +226,10 @@ class TransductiveSVC(TransductiveClassifier):
             f"stopped at a relative gap of {self.result_.criterion[-1]:.1e}: raise max_nodes or max_seconds, "
             "or take another optimizer."
         )
+
+
+def shares_until(seconds, n_problems):
+    """Share out time among problems; each gets its part of what those before it have left."""
+    deadline = monotonic() + (seconds or 0)
+    for n_left in range(n_problems, 0, -1):
+        yield None if seconds is None else max(deadline - monotonic(), 0.0) / n_left

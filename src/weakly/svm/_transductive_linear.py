@@ -6,10 +6,12 @@ import scipy.sparse as sp
 from weakly._blocks import is_collection
 from weakly._calibration import prior_temperature
 from weakly._compat import StrOptions
+from weakly._fitting import atomic_fit
 from weakly._progress import Progress
-from weakly.solvers import BlockTransduction, solve_block_transduction, solve_transduction
+from weakly.solvers import BlockTransduction, solve_block_transduction
 from weakly.spaces import FeatureSpace
 from weakly.svm._block_linear import LabeledBlocks
+from weakly.svm._costs import labeled_costs
 from weakly.svm._transduction import TransductiveClassifier, joined, whole_counts
 
 _MOST_DENSE_COLUMNS = 2000  # up to which dense rows are solved by factorisations
@@ -37,7 +39,7 @@ class TransductiveLinearSVC(TransductiveClassifier):
         "annealing" gives unlabelled rows both labels, with probabilities that become certain as a temperature
         falls. "multi_switch" swaps the labels of all pairs that gain by it while the cost of unlabelled rows
         is raised; it is faster.
-    balance : "labeled", array-like of shape (n_classes,) or float, default="labeled"
+    balance : "labeled", array-like of shape (n_classes,), mapping or float, default="labeled"
         Shares of the classes among the unlabelled rows, in sorted order; a number is the share of the second
         of two. "labeled" takes those among the labels, drawn towards equal shares as far as few labels leave
         it open. The labels in ``transduction_`` have these shares, to a row.
@@ -146,10 +148,11 @@ class TransductiveLinearSVC(TransductiveClassifier):
         return float(self.C_unlabeled)
 
     def _space(self, X):
-        if sp.issparse(X) or X.shape[1] > _MOST_DENSE_COLUMNS:
+        if sp.issparse(X) or min(X.shape) > _MOST_DENSE_COLUMNS:  # few samples span few directions
             return FeatureSpace(sp.csr_array(X))
         return FeatureSpace(X.astype(np.float64))
 
+    @atomic_fit
     def fit(self, X, y, sample_weight=None):
         """Fit on labelled and unlabelled rows together.
 
@@ -169,19 +172,18 @@ class TransductiveLinearSVC(TransductiveClassifier):
             The fitted estimator.
         """
         if not is_collection(X):
-            return super().fit(X, y, sample_weight)
+            return self._fit_rows(X, y, sample_weight)
         self._require_labels(y)
         rows = self._labeled_blocks(X, y, sample_weight)
         self.class_prior_ = self._expected_shares(rows.labels)
-        self.C_unlabeled_ = self._unlabeled_cost(rows.labels)
         self.classes_ = rows.labels.classes
         progress = Progress(type(self).__name__, self.verbose)
         columns = []
         with progress.stage(self.optimizer):
             for problem in self._block_problems(rows):
                 settings = {"tol": self.tol, "callback": progress.count}
-                columns.append(solve_block_transduction(problem, self.optimizer, **settings))
-                progress.is_stopped |= columns[-1].status == "stopped"  # one interrupt ends all classes
+                found = solve_block_transduction(problem, self.optimizer, **settings)
+                columns.append(progress.watch(found))
         self._publish_blocks(rows, columns)
         return self
 
@@ -190,8 +192,10 @@ class TransductiveLinearSVC(TransductiveClassifier):
 
         blocks = checked_rows(self, X)
         labels, weights = labels_of(y, blocks, self.unlabeled, sample_weight)
-        is_sparse = sp.issparse(self._space(blocks.take(np.zeros(1, dtype=np.intp))).features)
-        return LabeledBlocks(blocks, labels, self.C * weights, is_sparse)
+        first = blocks.take(np.zeros(1, dtype=np.intp))
+        is_sparse = sp.issparse(first) or first.shape[1] > _MOST_DENSE_COLUMNS
+        self.C_unlabeled_ = self._unlabeled_cost(labels)
+        return LabeledBlocks(blocks, labels, labeled_costs(self.C, self.C_unlabeled_, weights), is_sparse)
 
     def _block_problems(self, rows):
         mean = rows.free_mean()
@@ -218,6 +222,3 @@ class TransductiveLinearSVC(TransductiveClassifier):
         self.label_distributions_ = rows.distributions(coef, self._offset, self.temperature_)
         self.transduction_ = rows.publish(coef, self._offset, border, self.classes_)
         self._function = self._space(rows.blocks.take(np.zeros(1, dtype=np.intp))).function(coef)
-
-    def _solve(self, problem, callback):
-        return solve_transduction(problem, self.optimizer, tol=self.tol, callback=callback)

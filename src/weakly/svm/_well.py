@@ -1,5 +1,6 @@
 """Support vector machine with unlabelled rows, as a convex mixture of labelings."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 
@@ -7,13 +8,17 @@ import numpy as np
 
 from weakly._blocks import is_collection
 from weakly._calibration import prior_temperature, probabilities
+from weakly._class_prior import prior_of
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly._estimator import ScoredClassifier, class_codes, shares_of, unlabeled_cost
+from weakly._estimator import ScoredClassifier, class_codes, unlabeled_cost
+from weakly._fitting import atomic_fit
 from weakly._labels import encode_labels
 from weakly._mixture import LabelMixture, alone, nearest_labeling
 from weakly._progress import Progress
 from weakly.solvers import SignSet, supervised_scores
+from weakly.solvers._range import build_in_range
 from weakly.svm._block_well import fit_blocks
+from weakly.svm._costs import sample_costs
 
 
 class WellSVC(ScoredClassifier, LabelMixture):
@@ -37,7 +42,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
         ``C``: the more rows there are, the less each should count, or they overrule the labels.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         ``max(1 - y f, 0)^2 / 2`` or ``max(1 - y f, 0)``.
-    balance : "labeled", array-like of shape (n_classes,), float or None, default="labeled"
+    balance : "labeled", array-like of shape (n_classes,), mapping, float or None, default="labeled"
         Shares of the classes among the unlabelled rows, in sorted order; a number is the share of the second
         of two. "labeled" takes the shares among the labels. ``None`` leaves them free, which ends with one
         class for nearly all rows unless labels are many.
@@ -147,7 +152,13 @@ class WellSVC(ScoredClassifier, LabelMixture):
         "C": [Interval(Real, 0, None, closed="neither")],
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "refine": [Interval(Integral, 0, None, closed="left")],
-        "balance": [StrOptions({"labeled"}), Interval(Real, 0, 1, closed="neither"), "array-like", None],
+        "balance": [
+            StrOptions({"labeled"}),
+            Interval(Real, 0, 1, closed="neither"),
+            "array-like",
+            Mapping,
+            None,
+        ],
     }
 
     def __init__(
@@ -193,6 +204,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
         self.verbose = verbose
         self.random_state = random_state
 
+    @atomic_fit
     def fit(self, X, y, sample_weight=None):
         """Fit on labelled and unlabelled rows together.
 
@@ -218,13 +230,12 @@ class WellSVC(ScoredClassifier, LabelMixture):
         X = self._check_rows(X, y)
         weights = check_sample_weight(sample_weight, X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
-        self.class_prior_ = shares_of(self.balance, labels)
+        self.class_prior_ = prior_of(self.balance, labels)
+        self.C_unlabeled_ = unlabeled_cost(self.C, self.C_unlabeled, labels)
+        costs = sample_costs(self.C, self.C_unlabeled_, weights, labels)
         progress = Progress(type(self).__name__, self.verbose)
         with progress.stage("space"):
-            space = self._space(X)
-        self.C_unlabeled_ = unlabeled_cost(self.C, self.C_unlabeled, labels)
-        costs = np.full(X.shape[0], self.C_unlabeled_)
-        costs[labels.labeled] = self.C * weights[labels.labeled]
+            space = build_in_range(lambda: self._space(X), X.dtype)
         self.classes_ = labels.classes
         with progress.stage("labelings"):
             anything = SignSet(labels.labeled, labels.targets()[:, 0], len(costs), 0, len(costs))
@@ -242,8 +253,11 @@ class WellSVC(ScoredClassifier, LabelMixture):
         n_columns = 1 if labels.n_classes == 2 else labels.n_classes
         if self.class_prior_ is None:
             return [(0, n_unlabeled)] * n_columns
-        bounds = np.round(np.cumsum(self.class_prior_) * n_unlabeled).astype(int)
-        counts = np.diff(bounds, prepend=0)  # together they are all rows
+        # Together they are all rows; rounding goes by the first label of each class, and not by its name.
+        order = np.argsort(np.unique(labels.labeled_codes, return_index=True)[1])
+        bounds = np.round(np.cumsum(self.class_prior_[order]) * n_unlabeled).astype(int)
+        counts = np.empty(labels.n_classes, dtype=int)
+        counts[order] = np.diff(bounds, prepend=0)
         return [(count, count) for count in counts[-n_columns:]]
 
     def _solve(self, machine, signs, n_positive, labeled, callback):

@@ -8,7 +8,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly._estimator import KernelEstimator
+from weakly._fitting import atomic_fit
 from weakly._progress import Progress
+from weakly.solvers._range import build_in_range
 from weakly.svm._pairwise import MACHINE_CONSTRAINTS, PairwiseClassifier
 
 
@@ -127,6 +129,7 @@ class WestonWatkinsSVC(PairwiseClassifier, KernelEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @atomic_fit
     def fit(self, X, y, sample_weight=None):
         """Fit on labelled rows.
 
@@ -157,6 +160,6 @@ class WestonWatkinsSVC(PairwiseClassifier, KernelEstimator):
         costs[np.arange(len(codes)), codes] = self.C * weights * class_weights[codes]
         progress = Progress(type(self).__name__, self.verbose)
         with progress.stage("space"):
-            space = self._space(X)
+            space = build_in_range(lambda: self._space(X), X.dtype)
         self._solve_pairs(space, costs, progress)
         return self

@@ -1,0 +1,42 @@
+"""The range of numbers that solvers can compute with: squares and inverses must not leave that of floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+from weakly.spaces import FeatureSpace, KernelSpace
+
+_LEAST_COST, _MOST_COST = 1e-100, 1e100
+_MOST_PRODUCT = 1e150  # of two samples
+
+
+def check_costs(what: str, costs: np.ndarray) -> None:
+    """Refuse costs of losses that are out of range; ``what`` names the parameters they come from."""
+    wrong = costs[(costs < _LEAST_COST) | (costs > _MOST_COST)]
+    if len(wrong):
+        raise ValueError(
+            f"{what} is {wrong[0]:.1e}: it must be between {_LEAST_COST:.0e} and {_MOST_COST:.0e}."
+        )
+
+
+def build_in_range(
+    build: Callable[[], KernelSpace | FeatureSpace], dtype: np.dtype
+) -> KernelSpace | FeatureSpace:
+    """Build a space, and refuse it where products of samples are out of the range of the type of ``X``."""
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows here is refused below
+        space = build()
+        if isinstance(space, FeatureSpace):
+            entries = space.features.data if sp.issparse(space.features) else space.features
+            largest = np.square(np.abs(entries).max(initial=0.0), dtype=np.float64) * space.n_params
+        else:
+            largest = np.abs(space.gram).max(initial=0.0)
+    most = min(_MOST_PRODUCT, float(np.finfo(dtype).max))
+    if not largest <= most:
+        raise ValueError(
+            f"X has products of samples, by the kernel, that are as large as {largest:.1e}: scale the "
+            f"features, or the kernel, to keep them below {most:.1e}."
+        )
+    return space
