@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONHASHSEED = 0
 
-.PHONY: demo test lint attack papers speed clean
+.PHONY: demo test lint attack papers report speed clean
 
 demo: $(VENV)/.installed
 	$(BIN)/weakly demo
@@ -22,10 +22,13 @@ attack: $(VENV)/.installed-dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q tests/attack -m attack
 
 papers: $(VENV)/.installed-dev
-	$(BIN)/weakly papers run all --quick --results build/papers
+	$(BIN)/python -m benchmarks.papers run all --quick --results build/papers
+
+report: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.papers report
 
 speed: $(VENV)/.installed-dev
-	$(BIN)/python benchmarks/speed/run.py
+	$(BIN)/python -m benchmarks.speed.run
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -61,10 +61,8 @@ ALLOWED = {
     "datasets": {"_labels", "model_selection"},
     "plotting": {"_magnitude", "_unlabeled"},
     "io": {"_blocks", "_files"},
-    "papers": ROLES
-    | {"auto", "datasets", "distributed", "exceptions", "model_selection", "multi_instance", "solvers"},
     "__main__": {"cli"},
-    "cli": {"_files", "_labels", "_memory", "exceptions", "io", "papers", "plotting", "model_selection"},
+    "cli": {"_files", "_labels", "_memory", "exceptions", "io", "plotting", "model_selection"},
 }
 
 
@@ -85,9 +83,11 @@ def test_imports_point_one_way(path):
     part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
     if part == "__init__":
         return
-    public = {name for name in weakly._HOME if name in imports_of(path)}  # papers and cli use the front door
+    public = {
+        name for name in weakly._HOME if name in imports_of(path)
+    }  # the command line uses the front door
     outside = imports_of(path) - ALLOWED[part] - TOOLS - {part}
-    assert outside <= (public | {"__version__"} if part in ("papers", "cli") else set())
+    assert outside <= (public | {"__version__"} if part == "cli" else set())
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -119,12 +119,10 @@ def public_objects():
     for name in weakly.__all__:
         thing = getattr(weakly, name)
         if inspect.ismodule(thing):
-            if name != "papers" or hasattr(thing, "__all__"):
-                members = getattr(thing, "__all__", [n for n in vars(thing) if not n.startswith("_")])
-                for member in members:
-                    value = getattr(thing, member)
-                    if getattr(value, "__module__", "").startswith("weakly") and callable(value):
-                        yield f"{value.__module__}.{member}"
+            for member in getattr(thing, "__all__", [n for n in vars(thing) if not n.startswith("_")]):
+                value = getattr(thing, member)
+                if getattr(value, "__module__", "").startswith("weakly") and callable(value):
+                    yield f"{value.__module__}.{member}"
         else:
             yield f"{thing.__module__}.{name}"
 

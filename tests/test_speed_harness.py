@@ -4,18 +4,11 @@ import sys
 import time
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-SPEED = Path(__file__).resolve().parents[1] / "benchmarks" / "speed"
-sys.path.insert(0, str(SPEED))
-import claims  # noqa: E402
-import measure  # noqa: E402
-import run  # noqa: E402
-
-sys.path.remove(str(SPEED))
+from benchmarks.speed import claims, measure, run
 
 
 def rows():
@@ -91,8 +84,7 @@ def test_who_goes_first_alternates():
     assert order == ["ours", "rival", "rival", "ours", "ours", "rival"]
 
 
-def test_memory_is_that_of_a_fresh_process(monkeypatch):
-    monkeypatch.syspath_prepend(str(SPEED))
+def test_memory_is_that_of_a_fresh_process():
     ballast = np.ones(60_000_000)  # 0.48 GB here must not count there
     ours, rival = (measure.memory_alone(claim(), side) for side in ("ours", "rival"))
     assert 0.25 < ours["peak_gb"] - ours["base_gb"] < 0.35

@@ -1,4 +1,4 @@
-"""Fits on a GPU beside NumPy: ``python benchmarks/scale/gpu.py``, on a machine that has one.
+"""Fits on a GPU beside NumPy: ``python -m benchmarks.scale.gpu``, on a machine that has one.
 
 The scores of both are compared on 5,000 rows, then the large fits are timed twice: cold and again. Labels
 are 10 of each class of MNIST, drawn with a fixed seed; times include everything from NumPy rows to a fitted
@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from surfaces import few_labels
 
 import weakly
+from benchmarks.papers import markdown_table
+from benchmarks.papers._environment import circumstances, environment
+from benchmarks.scale.surfaces import few_labels
 from weakly.datasets import load
-from weakly.papers import markdown_table
-from weakly.papers._environment import circumstances, environment
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 COMPARED_ROWS, NEW_ROWS = 5_000, 1_000
@@ -128,7 +128,7 @@ def page(records: list[dict[str, Any]]) -> str:
         [
             "# On a GPU",
             "MNIST, 10 labels of each class, neighbour search included. Written by "
-            "`python benchmarks/scale/gpu.py`.",
+            "`python -m benchmarks.scale.gpu`.",
             first,
             f"Scores of {NEW_ROWS:,} new rows after fits on {COMPARED_ROWS:,} float32 rows. With Nystroem "
             "features both sides stop early, once the labels have settled, and not at the same iterate:",

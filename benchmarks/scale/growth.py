@@ -1,4 +1,4 @@
-"""Time and memory of each method from 1,000 to 1,000,000 rows: ``python benchmarks/scale/growth.py``.
+"""Time and memory of each method from 1,000 to 1,000,000 rows: ``python -m benchmarks.scale.growth``.
 
 Every cell is a process of its own, which fits once on a few rows to load what is compiled and then once on
 all. A method stops growing once its next size would take longer than the limit.
@@ -21,11 +21,11 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC
-from surfaces import few_labels, surfaces
 
 import weakly
-from weakly.papers import markdown_table
-from weakly.papers._environment import circumstances, environment
+from benchmarks.papers import markdown_table
+from benchmarks.papers._environment import circumstances, environment
+from benchmarks.scale.surfaces import few_labels, surfaces
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PAGE, PICTURE = ROOT / "benchmarks/results/scale.jsonl", ROOT / "docs/scale.md", "scale.png"

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
-from tasks import Claim, Task, fit_all
 
 import weakly
+from benchmarks.speed.tasks import Claim, Task, fit_all
 from weakly.datasets import load, make_clustered_classes
 
 LETTER_ROWS, SENSOR_ROWS = 15_000, 78_823  # to train on; a third as many are there to test on

@@ -7,18 +7,28 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from clustering import CLUSTERS
-from few_label import FEW
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC, LinearSVC
-from tasks import Claim, Task, first_fit, fit_all, gram_and_cholesky, mnist, second_fit, text, usps
-from transductive import TRANSDUCTIVE
 
 import weakly
-from boosting import BOOSTING
-from multi_instance import BAGS
-from scale import SCALE
+from benchmarks.speed.boosting import BOOSTING
+from benchmarks.speed.clustering import CLUSTERS
+from benchmarks.speed.few_label import FEW
+from benchmarks.speed.multi_instance import BAGS
+from benchmarks.speed.scale import SCALE
+from benchmarks.speed.tasks import (
+    Claim,
+    Task,
+    first_fit,
+    fit_all,
+    gram_and_cholesky,
+    mnist,
+    second_fit,
+    text,
+    usps,
+)
+from benchmarks.speed.transductive import TRANSDUCTIVE
 from weakly.datasets import load
 from weakly.graphs import neighbor_graph
 from weakly.solvers import (

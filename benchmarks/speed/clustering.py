@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
-from tasks import Claim, Task
 
 import weakly
-from weakly.papers.wellsvm._scale import two_groups
+from benchmarks.papers.wellsvm._scale import two_groups
+from benchmarks.speed.tasks import Claim, Task
 
 LINEAR = {
     "means": weakly.KernelKMeans,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
-from tasks import Claim, Task, first_fit, mnist, second_fit
 
 import weakly
+from benchmarks.speed.tasks import Claim, Task, first_fit, mnist, second_fit
 from weakly.auto import build_bank
 from weakly.datasets import load
 from weakly.graphs import neighbor_graph

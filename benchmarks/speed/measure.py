@@ -15,7 +15,8 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from tasks import N_DRAWS, Claim, Task
+
+from benchmarks.speed.tasks import N_DRAWS, Claim, Task
 
 WARM_UP_ROWS = 1500
 # Threaded BLAS on shared cores slows down many times over, and not equally for ours and the rival's.

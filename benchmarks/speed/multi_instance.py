@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
-from tasks import Claim, Task
 
 import weakly
+from benchmarks.speed.tasks import Claim, Task
 from weakly.datasets import load
 from weakly.solvers import KeyInstances, solve_bag_margin, solve_instance_margin
 

@@ -1,4 +1,4 @@
-"""Print every speed and memory claim of the project beside its rival: ``python benchmarks/speed/run.py``."""
+"""Print every speed and memory claim of the project beside its rival: ``python -m benchmarks.speed.run``."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from claims import CLAIMS, Claim
-from measure import measure, ratio
-
+from benchmarks.papers import Store, markdown_table
+from benchmarks.papers._environment import circumstances, environment
+from benchmarks.papers._store import write_atomically
+from benchmarks.speed.claims import CLAIMS, Claim
+from benchmarks.speed.measure import measure, ratio
 from weakly.datasets import list_datasets
-from weakly.papers import Store, markdown_table
-from weakly.papers._environment import circumstances, environment
-from weakly.papers._store import write_atomically
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 HEADER = (

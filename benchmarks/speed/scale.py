@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
-from tasks import Claim, Task, first_fit, mnist
 
 import weakly
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "scale"))
-from surfaces import surfaces
+from benchmarks.scale.surfaces import surfaces
+from benchmarks.speed.tasks import Claim, Task, first_fit, mnist
 
 N_ANCHORS = 1000
 

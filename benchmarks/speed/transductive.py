@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.svm import LinearSVC
-from tasks import Claim, Task, first_fit, fit_all, text
 
 import weakly
-from weakly.papers.wellsvm._transductive import technical_news
+from benchmarks.papers.wellsvm._transductive import technical_news
+from benchmarks.speed.tasks import Claim, Task, first_fit, fit_all, text
 
 N_LABELS_OF_NEWS, N_LABELS_OF_TEXT = 10, 50  # of each class
 generated = partial(text, 200_000, 40_000, 87)

@@ -56,7 +56,6 @@ _MODULES = (
     "manifold",
     "model_selection",
     "multi_instance",
-    "papers",
     "plotting",
     "regularizers",
     "solvers",

@@ -13,7 +13,7 @@ def test_version(weakly):
     assert weakly("--version").stdout == f"weakly {package.__version__}\n"
 
 
-@pytest.mark.parametrize("command", [(), ("label",), ("predict",), ("methods",), ("demo",), ("papers",)])
+@pytest.mark.parametrize("command", [(), ("label",), ("predict",), ("methods",), ("demo",)])
 def test_help(weakly, command):
     result = weakly(*command, "--help")
     assert result.exit_code == 0
@@ -22,7 +22,7 @@ def test_help(weakly, command):
 
 def test_all_commands_are_listed(weakly):
     listing = weakly("--help").stdout
-    assert all(f" {name} " in listing for name in ("label", "predict", "methods", "demo", "papers"))
+    assert all(f" {name} " in listing for name in ("label", "predict", "methods", "demo"))
 
 
 def test_methods_table(weakly):

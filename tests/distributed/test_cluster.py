@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GridSearchCV
 from typer.testing import CliRunner
 
-from weakly.cli._app import app
+from benchmarks.papers import Paper, Store, Table, run
+from benchmarks.papers.__main__ import app
 from weakly.distributed import connect, spread
-from weakly.papers import Paper, Store, Table, run
 
 
 def square(settings, column, seed):
@@ -127,9 +127,9 @@ def test_nobody_answers():
 
 @pytest.mark.usefixtures("impatient")
 def test_the_command_takes_an_address(monkeypatch):
-    monkeypatch.setattr("weakly.papers._run.find_file", lambda name: None)
+    monkeypatch.setattr("benchmarks.papers._run.find_file", lambda name: None)
     result = CliRunner(env={"COLUMNS": "200"}).invoke(
-        app, ["papers", "run", "tvsvm", "--scheduler", "nowhere:1", "--results", "unused"]
+        app, ["run", "tvsvm", "--scheduler", "nowhere:1", "--results", "unused"]
     )
     assert result.exit_code == 2
     assert "no Dask scheduler answers at 'nowhere:1'" in result.output + getattr(result, "stderr", "")

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
+
 from tests.oracles.dense import manifold_penalty
 from tests.oracles.exclusive import fit_exclusive
-
 from weakly import ExclusiveLaplacianSVC, LaplacianSVC
 from weakly.graphs import neighbor_graph
 from weakly.model_selection import LabelDraws

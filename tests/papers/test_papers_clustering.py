@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from weakly.papers import Entry, Table
-from weakly.papers._compare import Comparison
-from weakly.papers._render import _nearness
-from weakly.papers.wellsvm._cluster_protocols import clustering_accuracy, many_clusters, matched_accuracy
-from weakly.papers.wellsvm._clustering import MANY, PUBLISHED, TABLE11
+from benchmarks.papers import Entry, Table
+from benchmarks.papers._compare import Comparison
+from benchmarks.papers._render import _nearness
+from benchmarks.papers.wellsvm._cluster_protocols import clustering_accuracy, many_clusters, matched_accuracy
+from benchmarks.papers.wellsvm._clustering import MANY, PUBLISHED, TABLE11
 
 FEW = {"C": (0.1, 1.0), "balance": (0.03, 0.3), "width": ("linear", 1.0)}
 

@@ -2,8 +2,8 @@ import pytest
 from toy_paper import make_paper
 from typer.testing import CliRunner
 
-from weakly import papers
-from weakly.cli._papers import app
+from benchmarks import papers
+from benchmarks.papers.__main__ import app
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from weakly import papers
+from benchmarks import papers
+from benchmarks.papers import _protocols
+from benchmarks.papers._protocols import transductive_accuracy, transductive_error
 from weakly.model_selection import LabelDraws
-from weakly.papers import _protocols
-from weakly.papers._protocols import transductive_accuracy, transductive_error
 
 NEAREST = {
     "data": {"name": "usps", "classes": [4, 9]},

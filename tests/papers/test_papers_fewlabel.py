@@ -7,12 +7,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
-from weakly import FewLabelClassifier, papers
+from benchmarks import papers
+from benchmarks.papers import _protocols
+from benchmarks.papers._held_out import TunedSVC
+from benchmarks.papers.fewlabel import AUTO, CHOSEN, SAFE, SUPERVISED, _fit
+from weakly import FewLabelClassifier
 from weakly.auto import _few_label as classifier
 from weakly.model_selection import LabelDraws
-from weakly.papers import _protocols
-from weakly.papers._held_out import TunedSVC
-from weakly.papers.fewlabel import AUTO, CHOSEN, SAFE, SUPERVISED, _fit
 
 TABLES = {table.key: table for table in papers.load("fewlabel").tables}
 NEAREST = {

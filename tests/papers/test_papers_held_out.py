@@ -3,10 +3,10 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from weakly import papers
+from benchmarks import papers
+from benchmarks.papers import _protocols
+from benchmarks.papers._held_out import TunedSVC, _drawn, held_out_accuracy
 from weakly.model_selection import LabelDraws
-from weakly.papers import _protocols
-from weakly.papers._held_out import TunedSVC, _drawn, held_out_accuracy
 
 TABLES = papers.load("wellsvm").select(["table2", "table3", "table4"])
 NEAREST = {

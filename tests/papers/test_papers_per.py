@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from weakly import ExclusiveLaplacianSVC, LaplacianSVC, papers
+from benchmarks import papers
+from benchmarks.papers.per import FIXED, PAPER, _faces, _paths
+from weakly import ExclusiveLaplacianSVC, LaplacianSVC
 from weakly.model_selection import LabelDraws
-from weakly.papers.per import FIXED, PAPER, _faces, _paths
 
 N_CLASSES = 4
 

@@ -9,9 +9,9 @@ from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import SVC
 
-from weakly import papers
-from weakly.papers import _protocols
-from weakly.papers.plsvm import _digits, _fit, _pairs, _problems, _several
+from benchmarks import papers
+from benchmarks.papers import _protocols
+from benchmarks.papers.plsvm import _digits, _fit, _pairs, _problems, _several
 
 needs_data = pytest.mark.skipif(not os.environ.get("WEAKLY_DATA"), reason="needs the data of the paper")
 

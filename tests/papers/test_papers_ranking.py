@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from toy_paper import make_paper
 
-from weakly.papers import Comparison, Entry, Paper, Table, render, report, run
-from weakly.papers._ranking import duels, rank_rows, significant_gain
+from benchmarks.papers import Comparison, Entry, Paper, Table, render, report, run
+from benchmarks.papers._ranking import duels, rank_rows, significant_gain
 
 
 def evaluate(settings, column, seed):

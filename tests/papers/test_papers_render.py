@@ -4,7 +4,7 @@ import sys
 import pytest
 from toy_paper import make_paper
 
-from weakly.papers import Entry, Store, entry_lines, markdown_table, render, report, run
+from benchmarks.papers import Entry, Store, entry_lines, markdown_table, render, report, run
 
 LINES = re.compile(r"^\|.*\|$", re.MULTILINE)
 

@@ -12,9 +12,10 @@ from scipy.optimize import approx_fprime
 from scipy.special import logsumexp
 from sklearn.datasets import load_digits
 
-from weakly import RMSBoostClassifier, papers
-from weakly.papers.rmsboost import PAPER, _fit, _rounds, _sets
-from weakly.papers.rmsboost._tables import ROWS, SUPERVISED
+from benchmarks import papers
+from benchmarks.papers.rmsboost import PAPER, _fit, _rounds, _sets
+from benchmarks.papers.rmsboost._tables import ROWS, SUPERVISED
+from weakly import RMSBoostClassifier
 
 needs_data = pytest.mark.skipif(not os.environ.get("WEAKLY_DATA"), reason="needs the data of the paper")
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from toy_paper import expected_value, lines, make_paper
 
+from benchmarks.papers import Store, Table, _compare, _environment, compare, run
 from weakly.exceptions import FitInterruptedWarning
-from weakly.papers import Store, Table, _compare, _environment, compare, run
 
 RUNNER = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from toy_paper import make_paper
-from weakly.papers import run
+from benchmarks.papers import run
 if sys.argv[3] == "wait":
     print("ready", flush=True)
     sys.stdin.readline()
@@ -246,13 +246,13 @@ def test_results_know_the_source_they_were_measured_with(tmp_path, monkeypatch):
 
 
 def test_the_source_is_that_of_the_modules_that_give_numbers(tmp_path, monkeypatch):
-    for name in ("graphs.py", "solvers/_direct.py", "cli/_app.py", "papers/_run.py", "plotting.py"):
+    for name in ("graphs.py", "solvers/_direct.py", "cli/_app.py", "plotting.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("a = 1\n")
     monkeypatch.setattr(_environment, "_PACKAGE", tmp_path)
     source = _environment.source_hash.__wrapped__
     before = source()
-    for name in ("cli/_app.py", "papers/_run.py", "plotting.py"):
+    for name in ("cli/_app.py", "plotting.py"):
         (tmp_path / name).write_text("a = 2\n")
     assert source() == before
     (tmp_path / "solvers/_direct.py").write_text("a = 2\n")

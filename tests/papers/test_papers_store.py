@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from weakly.papers import Cell, Store
+from benchmarks.papers import Cell, Store
 
 CELL = Cell("paper", "table", "row", "5", 0, "abc")
 OTHER = Cell("paper", "table", "row", "5", 1, "abc")
@@ -93,7 +93,7 @@ def test_not_a_number_is_refused_and_leaves_no_trace(store):
 
 WRITER = """
 import sys
-from weakly.papers import Cell, Store
+from benchmarks.papers import Cell, Store
 store = Store(sys.argv[1])
 for seed in range(60):
     print(int(store.add(Cell("p", "t", "r", "c", seed, "f"), {"value": seed, "pad": "x" * 5000})))

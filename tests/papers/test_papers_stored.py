@@ -1,11 +1,11 @@
-"""The stored pages say what the stored results say. To write them again: ``weakly papers report``."""
+"""The stored pages say what the stored results say. To write them again: ``make report``."""
 
 from pathlib import Path
 
 import pytest
 
-from weakly import papers
-from weakly.papers._render import scoreboard, table_page
+from benchmarks import papers
+from benchmarks.papers._render import scoreboard, table_page
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 PAPERS = [papers.load(key) for key in papers.available()]

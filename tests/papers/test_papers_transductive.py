@@ -8,11 +8,11 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.svm import SVC, LinearSVC
 
+from benchmarks.papers import _protocols, load
+from benchmarks.papers._protocols import published_split_error
+from benchmarks.papers.wellsvm import METHODS, _transductive
+from benchmarks.papers.wellsvm._transductive import MOONS, NEWSGROUPS, OPTIMIZERS, ORACLE, PUBLISHED_50
 from weakly.model_selection import LabelDraws
-from weakly.papers import _protocols, load
-from weakly.papers._protocols import published_split_error
-from weakly.papers.wellsvm import METHODS, _transductive
-from weakly.papers.wellsvm._transductive import MOONS, NEWSGROUPS, OPTIMIZERS, ORACLE, PUBLISHED_50
 
 TABLE6, TABLE7 = load("wellsvm").select(["table6", "table7"])
 

@@ -7,20 +7,20 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from weakly import BagMarginSVC, Bags
-from weakly.datasets import make_bags, make_pictures
-from weakly.papers import _protocols, load
-from weakly.papers.wellsvm import _bag_protocols, _scale
-from weakly.papers.wellsvm._bag_protocols import (
+from benchmarks.papers import _protocols, load
+from benchmarks.papers.wellsvm import _bag_protocols, _scale
+from benchmarks.papers.wellsvm._bag_protocols import (
     bag_accuracy,
     chosen_model,
     draw_pictures,
     located_regions,
     standardised,
 )
-from weakly.papers.wellsvm._cluster_protocols import news_clustering
-from weakly.papers.wellsvm._clustering import NEWS
-from weakly.papers.wellsvm._multi_instance import BAGS, TABLE10
+from benchmarks.papers.wellsvm._cluster_protocols import news_clustering
+from benchmarks.papers.wellsvm._clustering import NEWS
+from benchmarks.papers.wellsvm._multi_instance import BAGS, TABLE10
+from weakly import BagMarginSVC, Bags
+from weakly.datasets import make_bags, make_pictures
 
 SMALL = "400x300x40"
 

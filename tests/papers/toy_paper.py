@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from weakly.papers import Paper, Table
+from benchmarks.papers import Paper, Table
 
 
 def evaluate(settings, column, seed):

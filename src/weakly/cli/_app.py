@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +20,7 @@ UsageError = typer.BadParameter.__base__  # of click, of which newer versions of
 
 
 class _Commands(TyperGroup):
-    """Commands of which one, a group of its own, is imported when asked for."""
+    """Commands whose mistakes can be read on a terminal."""
 
     def make_context(self, *args, **options):
         with _visible_mistakes():
@@ -30,16 +29,6 @@ class _Commands(TyperGroup):
     def invoke(self, ctx):
         with _visible_mistakes():
             return super().invoke(ctx)
-
-    def list_commands(self, ctx):
-        return [*super().list_commands(ctx), "papers"]
-
-    def get_command(self, ctx, cmd_name):
-        if cmd_name == "papers":
-            command = typer.main.get_group(import_module("weakly.cli._papers").app)
-            command.name = cmd_name
-            return command
-        return super().get_command(ctx, cmd_name)
 
 
 @contextmanager

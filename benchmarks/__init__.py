@@ -1,0 +1,1 @@
+"""Measurements: published tables (``papers``), speed (``speed``) and scale (``scale``)."""
