@@ -31,13 +31,8 @@ from benchmarks.speed.tasks import (
 from benchmarks.speed.transductive import TRANSDUCTIVE
 from weakly.datasets import load
 from weakly.graphs import neighbor_graph
-from weakly.solvers import (
-    Edges,
-    project_simplex,
-    prox_total_variation,
-    prox_total_variation_reference,
-    solve_poisson,
-)
+from weakly.solvers import Edges, project_simplex, prox_total_variation, solve_poisson
+from weakly.solvers._tv_prox import prox_total_variation_reference
 from weakly.spaces import KernelSpace, deform
 
 

@@ -12,7 +12,8 @@ from sklearn.preprocessing import StandardScaler
 import weakly
 from benchmarks.speed.tasks import Claim, Task
 from weakly.datasets import load
-from weakly.solvers import KeyInstances, solve_bag_margin, solve_instance_margin
+from weakly.multi_instance._key_margin import solve_bag_margin, solve_instance_margin
+from weakly.solvers._label_sets import KeyInstances
 
 C = 0.1  # of the two costs that the table of bags tries with a linear kernel, the larger
 SOLVERS = {"MI-SVM": solve_bag_margin, "mi-SVM": solve_instance_margin}

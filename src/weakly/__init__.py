@@ -39,8 +39,8 @@ _HOME = {
     "WellMultiInstanceSVC": "multi_instance",
     "WellSVC": "svm",
     "WestonWatkinsSVC": "svm",
-    "LabelView": "_labels",
-    "encode_labels": "_labels",
+    "LabelView": "rows._labels",
+    "encode_labels": "rows._labels",
 }
 _MODULES = (
     "auto",

@@ -21,8 +21,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 import weakly
-from weakly._blocks import is_collection
 from weakly._files import draft_of
+from weakly.rows._blocks import is_collection
 
 __all__ = ["load", "save", "trusted_types"]
 
@@ -33,9 +33,9 @@ _LEVEL = 1  # of compression: higher ones take longer and save little
 # What fitted estimators are made of, beside estimators. tests/test_io.py fits them all and proves that the
 # list is complete, and that nothing is on it without need.
 _PARTS = {
-    "weakly._anchor_map": ("AnchorMap",),
-    "weakly._anchors": ("AnchorGraph",),
-    "weakly._calibration": ("Moments",),
+    "weakly.graphs._anchor_map": ("AnchorMap",),
+    "weakly.graphs._anchors": ("AnchorGraph",),
+    "weakly.estimators._calibration": ("Moments",),
     "weakly.auto._blend": ("BlendFunction",),
     "weakly.auto._evidence": ("Evidence",),
     "weakly.auto._prepare": ("Preparation",),
@@ -55,7 +55,7 @@ _PARTS = {
     "weakly.boosting._priors": ("graph_prior", "kmeans_prior"),
     "weakly.cli._features": ("Column", "TablePreparation"),
     "weakly.cli._predict": ("TableModel",),
-    "weakly.graphs": ("Graph",),
+    "weakly.graphs._graph": ("Graph",),
     "weakly.kernels": ("Kernel",),
     "weakly.model_selection._kfold": ("PartiallyLabeledKFold",),
     "weakly.model_selection._partially_labeled": ("PartiallyLabeled", "_Member", "_Pool", "_WeightedMember"),

@@ -16,7 +16,7 @@ from sklearn.metrics import pairwise
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
 
-from weakly._device import is_tensor, to_device, to_host
+from weakly.rows._device import is_tensor, to_device, to_host
 
 __all__ = ["Kernel", "resolve_kernel"]
 

@@ -8,8 +8,8 @@ from sklearn.decomposition import PCA
 from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from weakly._magnitude import squarable
-from weakly._unlabeled import find_unlabeled
+from weakly.rows._magnitude import squarable
+from weakly.rows._unlabeled import find_unlabeled
 
 __all__ = ["plot_regions", "plot_transduction", "project"]
 

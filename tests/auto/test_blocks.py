@@ -12,14 +12,14 @@ from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import euclidean_distances
 
 from weakly import FewLabelClassifier
-from weakly._anchor_map import AnchorMap
-from weakly._blocks import ArrayBlocks
-from weakly._row_keys import row_keys
 from weakly.auto import build_block_bank
 from weakly.auto._bank import Size
 from weakly.auto._block_spectra import first_rows
 from weakly.auto._views import fewer_weights
+from weakly.graphs._anchor_map import AnchorMap
 from weakly.model_selection import LabelDraws
+from weakly.rows._blocks import ArrayBlocks
+from weakly.rows._keys import row_keys
 
 N_ROWS = 300
 

@@ -8,10 +8,10 @@ from sklearn.datasets import make_blobs
 
 from tests.solvers.test_label_walk import walk_densely
 from weakly import RMSBoostClassifier, encode_labels
-from weakly._cell_kernels import divisive_clusters
 from weakly.boosting import graph_prior, kmeans_prior, smoothed_prior
 from weakly.boosting._priors import comparable_rows, find_prior
 from weakly.graphs import affinity_graph, neighbor_graph
+from weakly.graphs._cell_kernels import divisive_clusters
 
 BRIEFLY = settings(max_examples=40, deadline=None)
 

@@ -13,8 +13,9 @@ from tests.oracles.labelings import all_signs, relaxation
 from weakly import WellClustering
 from weakly.cluster._rounding import agreeing
 from weakly.cluster._starts import alignment_start, given_start, kmeans_start, spectral_start
-from weakly.solvers import KernelMachine, SignSet, SolverResult
+from weakly.solvers import KernelMachine, SolverResult
 from weakly.solvers._label_machine import box
+from weakly.solvers._label_sets import SignSet
 from weakly.spaces import FeatureSpace
 
 LOSSES = ["squared_hinge", "hinge"]

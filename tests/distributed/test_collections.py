@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import weakly
 from weakly import LaplacianSVC, TransductiveLinearSVC, encode_labels
-from weakly._blocks import ArrayBlocks, is_collection
 from weakly.distributed import DaskBlocks, checked_rows, labels_of, rows_of
+from weakly.rows._blocks import ArrayBlocks, is_collection
 
 from .test_linear import classes, sparse_chunks
 
@@ -43,7 +43,7 @@ def test_collections_are_told_by_their_type(frame):
 
 
 def test_package_does_without_dask():
-    code = "import sys, weakly, weakly.svm, weakly._blocks; assert 'dask' not in sys.modules"
+    code = "import sys, weakly, weakly.svm, weakly.rows._blocks; assert 'dask' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -20,9 +20,10 @@ from weakly import (
     LaplacianSVC,
     ProbabilisticLabelSVC,
 )
-from weakly._blocks import ArrayBlocks
+from weakly.manifold._charged_rows import BlockOthers
+from weakly.manifold._exclusive_solver import OtherRows
 from weakly.regularizers import Exclusive
-from weakly.solvers import BlockOthers, OtherRows
+from weakly.rows._blocks import ArrayBlocks
 from weakly.spaces import anchor_space, block_anchor_graph
 
 from .test_linear import classes, sparse_chunks

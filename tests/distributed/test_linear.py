@@ -9,24 +9,17 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from weakly import TransductiveLinearSVC, WellSVC
-from weakly._blocks import ArrayBlocks
-from weakly.solvers import (
-    BlockProblem,
-    Ground,
-    SignSet,
-    Transduction,
-    TwoSided,
-    assign_block_quotas,
-    assign_quotas,
-    fit_blocks,
-    fit_rows,
-    solve_transduction,
-)
-from weakly.solvers._block_newton import MOST_GRAM_COLUMNS
-from weakly.solvers._block_ranks import kth_largest, level_of_blocks
-from weakly.solvers._block_transduction import BlockTransduction, solve_block_transduction
-from weakly.solvers._row_losses import balancing_level
+from weakly.rows._blocks import ArrayBlocks
+from weakly.solvers import assign_quotas, fit_rows
+from weakly.solvers._label_sets import SignSet
+from weakly.solvers._row_losses import TwoSided, balancing_level
 from weakly.spaces import FeatureSpace
+from weakly.svm._block_newton import MOST_GRAM_COLUMNS, BlockProblem, fit_blocks
+from weakly.svm._block_quotas import assign_block_quotas
+from weakly.svm._block_ranks import kth_largest, level_of_blocks
+from weakly.svm._block_transduction import BlockTransduction, solve_block_transduction
+from weakly.svm._transduction_problem import Ground, Transduction
+from weakly.svm._transduction_search import solve_transduction
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +63,7 @@ def machine_problem(is_sparse, n_rows=400, n_features=12):
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("most_columns", [MOST_GRAM_COLUMNS, 1])
 def test_machine_is_the_minimum(is_sparse, most_columns, monkeypatch):
-    monkeypatch.setattr("weakly.solvers._block_newton.MOST_GRAM_COLUMNS", most_columns)
+    monkeypatch.setattr("weakly.svm._block_newton.MOST_GRAM_COLUMNS", most_columns)
     X, known, labels = machine_problem(is_sparse)
     dense, mean, cost = X.toarray() if is_sparse else X, np.full(12, 1.5), 0.7
     use_products = is_sparse or most_columns == 1
@@ -221,7 +214,7 @@ def test_labels_on_all_rows():
 
 def test_fit_on_a_cluster(client, monkeypatch):
     for module in ("_transduction_search", "_block_transduction"):  # every round trip takes its time
-        monkeypatch.setattr(f"weakly.solvers.{module}.COST_FACTORS", np.ones(1))
+        monkeypatch.setattr(f"weakly.svm.{module}.COST_FACTORS", np.ones(1))
     X, y = classes(400, 4, 2)
     rows = da.from_array(X, chunks=(150, 4)).persist()
     settings = {"tol": 1e-8, "optimizer": "multi_switch"}

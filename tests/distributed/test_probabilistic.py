@@ -10,17 +10,15 @@ import pytest
 import scipy.sparse as sp
 
 from weakly import ProbabilisticLabelSVC
-from weakly._blocks import ArrayBlocks
 from weakly.graphs import anchor_graph
-from weakly.solvers import (
-    _block_bundle,
-    solve_anchor_walk,
-    solve_block_weston_watkins,
-    solve_label_walk,
-    solve_weston_watkins,
-)
-from weakly.solvers._bundle_kernels import line_losses, pair_losses
+from weakly.rows._blocks import ArrayBlocks
+from weakly.solvers import solve_label_walk
+from weakly.solvers._anchor_walk import solve_anchor_walk
 from weakly.spaces import FeatureSpace
+from weakly.svm import _bundle as _block_bundle
+from weakly.svm._bundle import solve_block_weston_watkins
+from weakly.svm._bundle_kernels import line_losses, pair_losses
+from weakly.svm._weston_watkins_solver import solve_weston_watkins
 
 from .test_linear import classes
 

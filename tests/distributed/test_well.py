@@ -9,7 +9,8 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from weakly import WellSVC
-from weakly.solvers import KernelMachine, SignSet, weigh_labels
+from weakly.solvers import KernelMachine, weigh_labels
+from weakly.solvers._label_sets import SignSet
 
 
 @pytest.fixture(autouse=True)

@@ -16,10 +16,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC, LinearSVC
 
 from weakly import LaplacianRLSClassifier, LaplacianRLSRegressor, LaplacianSVC
-from weakly._labels import mask_labels
 from weakly.datasets import make_two_moons
 from weakly.graphs import neighbor_graph
 from weakly.model_selection import LabelDraws, PartiallyLabeledKFold
+from weakly.rows._labels import mask_labels
 from weakly.spaces import build_space
 
 CLASSIFIERS = [

@@ -12,8 +12,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from weakly import LaplacianRLSClassifier, LaplacianSVC
 from weakly.graphs import neighbor_graph
+from weakly.manifold._simplex_admm import solve_simplex
 from weakly.model_selection import LabelDraws
-from weakly.solvers import solve_simplex
 from weakly.spaces import KernelSpace, deform
 
 ESTIMATORS = {

@@ -10,8 +10,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.semi_supervised import LabelSpreading
 
-from weakly._labels import encode_labels
 from weakly.model_selection import PartiallyLabeledKFold
+from weakly.rows._labels import encode_labels
 
 
 class NearestMeanOfLabeled(ClassifierMixin, BaseEstimator):

@@ -22,8 +22,8 @@ from weakly import (
     MultiInstanceKernelSVC,
     WellMultiInstanceSVC,
 )
-from weakly._progress import Progress
 from weakly.datasets import make_bags
+from weakly.estimators._progress import Progress
 from weakly.exceptions import FitInterruptedWarning
 from weakly.multi_instance import bag_distances
 

@@ -13,7 +13,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from tests.oracles.labelings import relaxation
 from weakly import WellMultiInstanceSVC
 from weakly.datasets import make_bags
-from weakly.solvers import KernelMachine, KeyInstances, solve_box_dual, solve_cutting_plane
+from weakly.solvers import KernelMachine, solve_box_dual, solve_cutting_plane
+from weakly.solvers._label_sets import KeyInstances
 
 
 def listed(data):

@@ -11,18 +11,11 @@ from sklearn.svm import SVC, LinearSVC
 
 from tests.oracles.convex import fit_margin
 from tests.oracles.labelings import all_signs, relaxation
-from weakly.solvers import (
-    KernelMachine,
-    LinearMachine,
-    SignSet,
-    solve_box_dual,
-    solve_cutting_plane,
-    supervised_scores,
-    weigh_labels,
-)
+from weakly.solvers import KernelMachine, LinearMachine, solve_box_dual, solve_cutting_plane, weigh_labels
 from weakly.solvers import _cutting_plane as cutting_plane
 from weakly.solvers import _linear_machine as linear
-from weakly.solvers._label_machine import box
+from weakly.solvers._label_machine import box, supervised_scores
+from weakly.solvers._label_sets import SignSet
 
 LOSSES = ["hinge", "squared_hinge"]
 

@@ -3,13 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from weakly import (
-    ProbabilisticLabelSVC,
-    TransductiveLinearSVC,
-    TransductiveSVC,
-    WellSVC,
-    WestonWatkinsSVC,
-)
+from weakly import ProbabilisticLabelSVC, TransductiveLinearSVC, TransductiveSVC, WellSVC, WestonWatkinsSVC
 
 KEEPS_ROWS = (
     "a row of weight 0 loses its label but stays among the unlabelled, unlike a row that is taken out"

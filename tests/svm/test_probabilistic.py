@@ -13,8 +13,8 @@ from sklearn.model_selection import GridSearchCV
 from tests.solvers.test_label_walk import walk_densely
 from weakly import ProbabilisticLabelSVC, WestonWatkinsSVC
 from weakly.model_selection import PartiallyLabeledKFold
-from weakly.solvers import solve_weston_watkins
 from weakly.spaces import FeatureSpace
+from weakly.svm._weston_watkins_solver import solve_weston_watkins
 
 
 def blobs(n_classes=3, n_labeled=2, seed=0, std=1.5, n_rows=120):

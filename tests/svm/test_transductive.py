@@ -18,10 +18,10 @@ from sklearn.svm import LinearSVC
 import weakly.svm._transduction as transduction
 import weakly.svm._transductive as transductive
 from weakly import TransductiveLinearSVC, TransductiveSVC, WellSVC
-from weakly._class_prior import expected_prior
+from weakly.estimators._class_prior import expected_prior
 from weakly.exceptions import FitInterruptedWarning
 from weakly.model_selection import PartiallyLabeledKFold
-from weakly.solvers import solve_branch_and_bound
+from weakly.svm._branch_and_bound import solve_branch_and_bound
 from weakly.svm._transductive import OPTIMIZERS
 
 SEARCHING = [name for name in OPTIMIZERS if name != "branch_and_bound"]

@@ -13,7 +13,7 @@ from sklearn.preprocessing import normalize
 
 from weakly.datasets import load
 from weakly.graphs import neighbor_graph
-from weakly.solvers import solve_exclusive
+from weakly.manifold._exclusive_solver import solve_exclusive
 from weakly.spaces import FeatureSpace, undeformed
 
 GRID = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)  # the paper's, and 1e-2

@@ -12,8 +12,8 @@ from sklearn.datasets import load_digits
 from benchmarks.papers.per._faces import Choice, draw, features_of, load_codes, signs_of
 from weakly import ExclusiveLaplacianSVC
 from weakly.datasets import load
+from weakly.manifold._exclusive_solver import solve_exclusive
 from weakly.model_selection import LabelDraws
-from weakly.solvers import solve_exclusive
 from weakly.spaces import FeatureSpace, undeformed
 
 SETS = {"digits": 2, "usps": 5, "coil20": 2}  # labels per class

@@ -23,13 +23,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
-from weakly._blocks import canonical
-from weakly._columns import occupied_columns
-from weakly._device import to_host
-from weakly._memory import dense_bytes, memory_limit
-from weakly._neighbors import search_neighbors
-from weakly._progress import Progress
-from weakly._row_keys import row_keys
 from weakly.auto._prepare import Preparation, learn_preparation
 from weakly.auto._spectra import (
     DistanceKernel,
@@ -41,16 +34,16 @@ from weakly.auto._spectra import (
     whitening_of,
     whole,
 )
-from weakly.auto._views import (
-    Columns,
-    FirstDirections,
-    Interpolation,
-    Projection,
-    Reference,
-    ViewMap,
-    Views,
-)
-from weakly.graphs import Graph, join_neighbors
+from weakly.auto._views import Columns, FirstDirections, Interpolation, Projection, Reference, ViewMap, Views
+from weakly.estimators._progress import Progress
+from weakly.graphs import Graph
+from weakly.graphs._graph import join_neighbors
+from weakly.graphs._search import search_neighbors
+from weakly.rows._blocks import canonical
+from weakly.rows._columns import occupied_columns
+from weakly.rows._device import to_host
+from weakly.rows._keys import row_keys
+from weakly.rows._memory import dense_bytes, memory_limit
 from weakly.spaces import Coordinates, FilteredSpace
 
 WIDTHS = (0.35, 0.7, 1.4)  # of the RBF kernels, in median distances

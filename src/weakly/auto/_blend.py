@@ -9,10 +9,10 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.utils import gen_batches
 
-from weakly._device import is_tensor, to_device, to_host
 from weakly.auto._bank import Candidate
 from weakly.auto._choice import Choice, Problem
 from weakly.auto._views import BLOCK, Reference
+from weakly.rows._device import is_tensor, to_device, to_host
 from weakly.spaces import Coordinates, FilteredSpace
 
 

@@ -16,12 +16,6 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.utils import check_random_state
 
-from weakly._anchor_map import learn_anchors
-from weakly._blocks import ArrayBlocks, RowBlocks
-from weakly._columns import occupied_columns
-from weakly._device import to_host
-from weakly._magnitude import squarable
-from weakly._progress import Progress
 from weakly.auto._bank import (
     CLUSTERED_COMPONENTS,
     CLUSTERS_PER_CLASS,
@@ -55,15 +49,13 @@ from weakly.auto._spectra import (
     whitening_of,
     whole,
 )
-from weakly.auto._views import (
-    AnchorValues,
-    Columns,
-    FirstDirections,
-    Projection,
-    Reference,
-    ViewMap,
-    Views,
-)
+from weakly.auto._views import AnchorValues, Columns, FirstDirections, Projection, Reference, ViewMap, Views
+from weakly.estimators._progress import Progress
+from weakly.graphs._anchor_map import learn_anchors
+from weakly.rows._blocks import ArrayBlocks, RowBlocks
+from weakly.rows._columns import occupied_columns
+from weakly.rows._device import to_host
+from weakly.rows._magnitude import squarable
 from weakly.spaces import Coordinates
 
 N_ANCHORS = 2000
@@ -98,7 +90,7 @@ class BlockBank:
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly._blocks import ArrayBlocks
+    >>> from weakly.rows._blocks import ArrayBlocks
     >>> from weakly.auto import build_block_bank
     >>> X = np.random.default_rng(0).normal(size=(60, 3))
     >>> bank = build_block_bank(ArrayBlocks(X, 20), n_classes=2)
@@ -166,7 +158,7 @@ def build_block_bank(
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly._blocks import ArrayBlocks
+    >>> from weakly.rows._blocks import ArrayBlocks
     >>> from weakly.auto import build_block_bank
     >>> blocks = ArrayBlocks(np.random.default_rng(0).normal(size=(60, 3)), 20)
     >>> build_block_bank(blocks, n_classes=2).candidates[0].name

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from weakly._blocks import RowBlocks, canonical
-from weakly._calibration import probabilities
-from weakly._estimator import class_codes
 from weakly.auto._blend import Average, Blend, BlendFunction, Fits, by_rule, mean_of_rules
 from weakly.auto._block_spectra import RowKeys
 from weakly.auto._choice import Problem, pose_codes
 from weakly.auto._views import Reference
+from weakly.estimators._base import class_codes
+from weakly.estimators._calibration import probabilities
+from weakly.rows._blocks import RowBlocks, canonical
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,12 @@ import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 
-from weakly._anchor_map import weight_statistics
-from weakly._blocks import ArrayBlocks, RowBlocks, canonical
-from weakly._device import dtype_of, is_tensor, to_device, to_host
-from weakly._row_keys import row_keys
 from weakly.auto._spectra import Clusterings
 from weakly.auto._views import BLOCK, Reference, Views
+from weakly.graphs._anchor_map import weight_statistics
+from weakly.rows._blocks import ArrayBlocks, RowBlocks, canonical
+from weakly.rows._device import dtype_of, is_tensor, to_device, to_host
+from weakly.rows._keys import row_keys
 
 _LEAST_SHARE = 1e-8  # of an eigenvalue of the affinity of rows, relative to 1, that is no rounding
 _one_hash = Lock()  # the compiled loop has threads of its own, which several blocks at a time may not start

@@ -23,10 +23,10 @@ import numpy as np
 from scipy.special import gammaln, log_softmax, logsumexp, ndtr, softmax
 from sklearn.utils import gen_batches
 
-from weakly._labels import LabelView
-from weakly._memory import dense_bytes, memory_limit
 from weakly.auto._bank import Candidate
-from weakly.solvers import RidgePath, solve_ridge_path
+from weakly.auto._ridge_path import RidgePath, solve_ridge_path
+from weakly.rows._labels import LabelView
+from weakly.rows._memory import dense_bytes, memory_limit
 
 PENALTIES = np.logspace(-3, 1, 9)
 MODEL_SCALES = (1.0, 2.0, 4.0)  # of held-out scores in units of their predictive deviation, rule A

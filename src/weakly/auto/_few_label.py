@@ -10,16 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from weakly._blocks import ArrayBlocks, canonical, is_collection
-from weakly._calibration import fit_temperature, probabilities
-from weakly._class_prior import check_class_prior, warn_of_unseen
 from weakly._compat import StrOptions, check_params
-from weakly._device import to_host
-from weakly._estimator import DeviceMixin, ScoredClassifier
-from weakly._fitting import atomic_fit
-from weakly._labels import encode_labels
-from weakly._magnitude import squarable
-from weakly._progress import Progress
 from weakly.auto._bank import build_bank
 from weakly.auto._blend import Fits, average
 from weakly.auto._block_bank import build_block_bank
@@ -28,6 +19,15 @@ from weakly.auto._choice import choose, pose
 from weakly.auto._evidence import Evidence, tabulate, verdict_of
 from weakly.auto._prepare import PREPARATIONS
 from weakly.auto._refits import refit_total_variation
+from weakly.estimators._base import DeviceMixin, ScoredClassifier
+from weakly.estimators._calibration import fit_temperature, probabilities
+from weakly.estimators._class_prior import check_class_prior, warn_of_unseen
+from weakly.estimators._fitting import atomic_fit
+from weakly.estimators._progress import Progress
+from weakly.rows._blocks import ArrayBlocks, canonical, is_collection
+from weakly.rows._device import to_host
+from weakly.rows._labels import encode_labels
+from weakly.rows._magnitude import squarable
 
 MOST_SCORED = 500  # labels that choose; more only cost time
 MOST_FITTED = 10_000  # labels that are fitted to

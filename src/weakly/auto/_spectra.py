@@ -14,10 +14,10 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from weakly._device import dtype_of, is_tensor, namespace, to_host
-from weakly._memory import dense_bytes, memory_limit
 from weakly.auto._views import BLOCK, Views
 from weakly.graphs import Graph
+from weakly.rows._device import dtype_of, is_tensor, namespace, to_host
+from weakly.rows._memory import dense_bytes, memory_limit
 from weakly.spaces import Coordinates
 from weakly.spaces._torch_algebra import TorchLaplacian
 

@@ -14,10 +14,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 
-from weakly._anchor_map import AnchorMap, weight_matrix
-from weakly._columns import pick_columns
-from weakly._device import to_device
 from weakly._threads import openmp_after_fork
+from weakly.graphs._anchor_map import AnchorMap, weight_matrix
+from weakly.rows._columns import pick_columns
+from weakly.rows._device import to_device
 
 BLOCK = 4096  # rows measured at a time
 

@@ -8,16 +8,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from weakly._calibration import fit_temperature, prior_temperature, probabilities
 from weakly._compat import Interval, StrOptions, check_params, check_sample_weight
-from weakly._estimator import ScoredClassifier, refuse_collection
-from weakly._fitting import atomic_fit
-from weakly._labels import encode_labels
-from weakly._progress import Progress
 from weakly.boosting._boost import boost, start
 from weakly.boosting._forest import TreeRules
 from weakly.boosting._learners import EstimatorLearner, TreeLearner
 from weakly.boosting._objectives import class_order
+from weakly.estimators._base import ScoredClassifier, refuse_collection
+from weakly.estimators._calibration import fit_temperature, prior_temperature, probabilities
+from weakly.estimators._fitting import atomic_fit
+from weakly.estimators._progress import Progress
+from weakly.rows._labels import encode_labels
 
 
 def count_hidden(labels, weights):

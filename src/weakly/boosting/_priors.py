@@ -15,9 +15,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
-from weakly._cell_kernels import divisive_clusters
-from weakly._labels import LabelView, encode_labels
 from weakly.graphs import Graph, neighbor_graph
+from weakly.graphs._cell_kernels import divisive_clusters
+from weakly.rows._labels import LabelView, encode_labels
 from weakly.solvers import solve_label_walk
 
 _EXACT_ROWS = 30_000  # beyond, neighbours need not be the nearest: the average of several counts

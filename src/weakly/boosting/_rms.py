@@ -4,12 +4,12 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from weakly._calibration import match_confidence, probabilities
 from weakly._compat import Interval, StrOptions
 from weakly.boosting._base import BoostingClassifier, alpha_of, count_hidden
 from weakly.boosting._boost import RESPONSES
 from weakly.boosting._objectives import PriorObjective
 from weakly.boosting._priors import comparable_rows, find_prior, prior_graph, smoothed_prior
+from weakly.estimators._calibration import match_confidence, probabilities
 
 _SHARE = 0.3  # of the rounds, for a run that only teaches another
 

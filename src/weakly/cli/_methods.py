@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 import weakly
-from weakly._memory import dense_bytes, require_fit
 from weakly.cli._errors import UserError, did_you_mean
+from weakly.rows._memory import dense_bytes, require_fit
 
 DEFAULT_METHOD = "few-label"
 

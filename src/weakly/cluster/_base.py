@@ -15,14 +15,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from weakly._compat import Interval, StrOptions
-from weakly._estimator import KernelEstimator, class_codes
-from weakly._fitting import atomic_fit
-from weakly._mixture import machine_of
-from weakly._progress import Progress
 from weakly.cluster._divide import divide
+from weakly.cluster._kernel_means_solver import seeded_codes, solve_kernel_means
 from weakly.cluster._starts import first_split, given_start, near_codes
-from weakly.solvers import SignSet, SolverResult, assign_quotas, solve_kernel_means
-from weakly.solvers._kernel_means import seeded_codes
+from weakly.estimators._base import KernelEstimator, class_codes
+from weakly.estimators._fitting import atomic_fit
+from weakly.estimators._mixture import machine_of
+from weakly.estimators._progress import Progress
+from weakly.solvers import SolverResult, assign_quotas
+from weakly.solvers._label_sets import SignSet
 from weakly.solvers._range import build_in_range, check_costs
 
 _COST_PER_CLUSTER = 0.05

@@ -4,7 +4,7 @@ from sklearn.utils import check_random_state
 
 from weakly._compat import StrOptions
 from weakly.cluster._base import BoundedClustering, functions_of, watch_of
-from weakly.solvers import solve_margin_planes
+from weakly.cluster._margin_planes import solve_margin_planes
 
 
 class CuttingPlaneMaxMarginClustering(BoundedClustering):

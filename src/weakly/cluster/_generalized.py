@@ -5,10 +5,10 @@ from numbers import Real
 import numpy as np
 
 from weakly._compat import Interval, StrOptions
-from weakly._memory import dense_bytes, require_fit
 from weakly.cluster._base import BoundedClustering, functions_of, watch_of
+from weakly.cluster._margin_sdp import solve_margin_sdp
 from weakly.kernels import resolve_kernel
-from weakly.solvers import solve_margin_sdp
+from weakly.rows._memory import dense_bytes, require_fit
 from weakly.spaces import exact_space
 
 _N_GRAMS = 21  # matrices of the size of the kernel at the same time: two points, a step and their factors

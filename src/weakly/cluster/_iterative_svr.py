@@ -3,7 +3,7 @@
 import numpy as np
 
 from weakly.cluster._base import Clusters, SplittingClustering
-from weakly.solvers import solve_iterative_svr
+from weakly.cluster._iterative_svr_solver import solve_iterative_svr
 
 
 class IterativeSVRClustering(SplittingClustering):

@@ -8,9 +8,8 @@ from sklearn.utils import check_random_state
 
 from weakly._compat import Interval, StrOptions
 from weakly.cluster._base import BoundedClustering, Clusters, watch_of
+from weakly.cluster._kernel_means_solver import seeded_codes, solve_kernel_means, squared_norms
 from weakly.cluster._starts import aligned_codes, near_codes
-from weakly.solvers import solve_kernel_means
-from weakly.solvers._kernel_means import seeded_codes, squared_norms
 from weakly.spaces import FeatureSpace
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from weakly._mixture import alone, nearest_labeling
+from weakly.estimators._mixture import alone, nearest_labeling
 
 _MOST_ROUNDS, _MOST_PASSES = 50, 200
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from weakly.solvers import assign_quotas, solve_kernel_means
-from weakly.solvers._kernel_means import seeded_codes
+from weakly.cluster._kernel_means_solver import seeded_codes, solve_kernel_means
+from weakly.solvers import assign_quotas
 
 _MOST_STEPS = 30  # products for a leading eigenvector
 _ROUNDING = 1e-10

@@ -3,10 +3,10 @@
 import numpy as np
 
 from weakly._compat import StrOptions
-from weakly._mixture import LabelMixture, mixed_coefficients
 from weakly.cluster._base import SplittingClustering, functions_of
+from weakly.cluster._joint_margin import solve_joint_margin
 from weakly.cluster._rounding import agreeing, widest
-from weakly.solvers import solve_joint_margin
+from weakly.estimators._mixture import LabelMixture, mixed_coefficients
 
 _MOST_OF_PARTS = 3  # splits in the mixture of a part of the rows: more do not make better first clusters
 

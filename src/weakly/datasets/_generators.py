@@ -9,8 +9,8 @@ from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Bunch, check_random_state
 
-from weakly._labels import mask_labels
 from weakly.datasets._common import check_integer, check_number, draw_partial_labels
+from weakly.rows._labels import mask_labels
 
 
 def make_two_moons(n_samples=200, *, n_per_class=1, noise=0.1, random_state=None):

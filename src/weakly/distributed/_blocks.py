@@ -11,7 +11,7 @@ import dask.array as da
 import numpy as np
 import scipy.sparse as sp
 
-from weakly._blocks import add, scattered
+from weakly.rows._blocks import add, scattered
 
 _FAN_IN = 8  # sums that are added in one task
 

@@ -10,10 +10,10 @@ import dask
 import dask.array as da
 import numpy as np
 
-from weakly._blocks import is_collection
-from weakly._labels import LabelList, encode_known
-from weakly._unlabeled import array_of, find_unlabeled, marker_hint
 from weakly.distributed._blocks import DaskBlocks
+from weakly.rows._blocks import is_collection
+from weakly.rows._labels import LabelList, encode_known
+from weakly.rows._unlabeled import array_of, find_unlabeled, marker_hint
 
 
 def labels_of(

@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from weakly._blocks import is_collection
-from weakly._calibration import (
+from weakly._compat import Interval, StrOptions, check_sample_weight
+from weakly.estimators._base import GraphEstimator, ScoredClassifier
+from weakly.estimators._calibration import (
     Moments,
     decisions_of,
     fit_temperature,
@@ -20,25 +21,18 @@ from weakly._calibration import (
     prior_temperature,
     probabilities,
 )
-from weakly._class_prior import check_class_prior
-from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly._device import require_room, to_host
-from weakly._estimator import GraphEstimator, ScoredClassifier
-from weakly._fitting import atomic_fit
-from weakly._labels import encode_labels
-from weakly._memory import dense_bytes, fits, require_fit
-from weakly._progress import Progress
+from weakly.estimators._class_prior import check_class_prior
+from weakly.estimators._fitting import atomic_fit
+from weakly.estimators._progress import Progress
 from weakly.graphs import AnchorGraph, AnchorMap
 from weakly.kernels import resolve_kernel
-from weakly.solvers import solve_conjugate, solve_restricted, solve_simplex
-from weakly.spaces import (
-    CorrectedSpace,
-    FeatureSpace,
-    anchor_space,
-    block_anchor_graph,
-    build_space,
-    deform,
-)
+from weakly.manifold._simplex_admm import solve_simplex
+from weakly.rows._blocks import is_collection
+from weakly.rows._device import require_room, to_host
+from weakly.rows._labels import encode_labels
+from weakly.rows._memory import dense_bytes, fits, require_fit
+from weakly.solvers import solve_conjugate, solve_restricted
+from weakly.spaces import CorrectedSpace, FeatureSpace, anchor_space, block_anchor_graph, build_space, deform
 
 # Parameters whose change leaves the space as it is.
 _LABEL_PARAMS = {

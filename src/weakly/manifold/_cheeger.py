@@ -5,11 +5,12 @@ from numbers import Real
 
 import numpy as np
 
-from weakly._calibration import match_moments
 from weakly._compat import Interval, StrOptions
-from weakly._estimator import class_codes
+from weakly.estimators._base import class_codes
+from weakly.estimators._calibration import match_moments
+from weakly.manifold._cheeger_solver import solve_cheeger
 from weakly.manifold._graph_cut import GraphCutClassifierBase
-from weakly.solvers import solve_cheeger, sweep_cut
+from weakly.manifold._resplit import sweep_cut
 
 _LEAST_SHARE = 0.05  # of the rows on either side of a threshold that no class prior sets
 

@@ -8,11 +8,12 @@ from numbers import Real
 import numpy as np
 
 from weakly._compat import Interval, StrOptions
-from weakly._device import require_room
-from weakly._memory import dense_bytes
 from weakly.manifold._base import LaplacianClassifierBase, direct_bytes
+from weakly.manifold._charged_rows import BlockOthers
+from weakly.manifold._exclusive_solver import OtherRows, solve_exclusive
 from weakly.regularizers import EXCLUSIVE
-from weakly.solvers import BlockOthers, OtherRows, solve_exclusive
+from weakly.rows._device import require_room
+from weakly.rows._memory import dense_bytes
 from weakly.spaces import AnchoredSpace, restrict, undeformed
 
 _DROPPED = {"early_stopping", "simplex"}

@@ -9,24 +9,19 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 
-from weakly._calibration import match_moments, prior_temperature, probabilities
-from weakly._class_prior import check_class_prior
 from weakly._compat import Interval, StrOptions
-from weakly._device import is_tensor, namespace, require_room
-from weakly._estimator import class_codes
-from weakly._memory import dense_bytes, fits
-from weakly.graphs import WEIGHTS, Graph
+from weakly.estimators._base import class_codes
+from weakly.estimators._calibration import match_moments, prior_temperature, probabilities
+from weakly.estimators._class_prior import check_class_prior
+from weakly.graphs import Graph
+from weakly.graphs._graph import WEIGHTS
 from weakly.manifold._base import LaplacianClassifierBase
+from weakly.manifold._resplit import diffuse_codes, resplit_pairs
 from weakly.regularizers import cheeger_ratio
-from weakly.solvers import diffuse_codes, project_simplex, resplit_pairs, solve_poisson
-from weakly.spaces import (
-    CorrectedSpace,
-    KernelSpace,
-    Smoother,
-    Space,
-    TorchCorrectedSpace,
-    build_smoother,
-)
+from weakly.rows._device import is_tensor, namespace, require_room
+from weakly.rows._memory import dense_bytes, fits
+from weakly.solvers import project_simplex, solve_poisson
+from weakly.spaces import CorrectedSpace, KernelSpace, Smoother, Space, TorchCorrectedSpace, build_smoother
 
 _OWN_VARIANCE = 0.5  # of each row's own value, relative to its kernel, where features must follow a graph
 _LOW_RANK = 0.25  # mean leverage below which an exact kernel cannot follow a graph either

@@ -4,14 +4,14 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from weakly._blocks import is_collection
 from weakly._compat import StrOptions, check_sample_weight
-from weakly._device import follow, to_host
-from weakly._estimator import score_labeled
-from weakly._fitting import atomic_fit
-from weakly._progress import Progress
-from weakly._unlabeled import find_unlabeled
+from weakly.estimators._base import score_labeled
+from weakly.estimators._fitting import atomic_fit
+from weakly.estimators._progress import Progress
 from weakly.manifold._base import LaplacianModel
+from weakly.rows._blocks import is_collection
+from weakly.rows._device import follow, to_host
+from weakly.rows._unlabeled import find_unlabeled
 
 
 class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):

@@ -4,7 +4,7 @@ from numbers import Real
 
 from weakly._compat import Interval
 from weakly.manifold._graph_cut import GraphCutClassifierBase, normalize_columns
-from weakly.solvers import solve_total_variation
+from weakly.manifold._total_variation_solver import solve_total_variation
 
 
 class _TotalVariationClassifier(GraphCutClassifierBase):

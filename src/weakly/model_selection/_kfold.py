@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_consistent_length, check_random_state
 
-from weakly._labels import encode_labels
-from weakly._unlabeled import find_unlabeled
+from weakly.rows._labels import encode_labels
+from weakly.rows._unlabeled import find_unlabeled
 
 
 class PartiallyLabeledKFold(BaseCrossValidator):

@@ -10,8 +10,8 @@ from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from weakly._labels import encode_labels
-from weakly._unlabeled import samples_of, take_labeled
+from weakly.rows._labels import encode_labels
+from weakly.rows._unlabeled import samples_of, take_labeled
 
 
 def _can(method):

@@ -7,7 +7,7 @@ from functools import partial
 from sklearn.base import is_regressor
 from sklearn.metrics import get_scorer
 
-from weakly._unlabeled import take_labeled
+from weakly.rows._unlabeled import take_labeled
 
 
 def labeled_scorer(scoring, *, unlabeled="auto"):

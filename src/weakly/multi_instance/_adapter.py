@@ -5,7 +5,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from weakly._fitting import atomic_fit
+from weakly.estimators._fitting import atomic_fit
 from weakly.multi_instance._forms import Form, check_labels, read_bags
 
 

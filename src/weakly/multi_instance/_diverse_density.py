@@ -8,9 +8,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from weakly._compat import Interval, StrOptions
-from weakly._memory import dense_bytes, require_fit
 from weakly.multi_instance._base import BagClassifier
-from weakly.solvers import solve_diverse_density
+from weakly.multi_instance._diverse_density_solver import solve_diverse_density
+from weakly.rows._memory import dense_bytes, require_fit
 
 _N_ARRAYS = 30  # of the size of the starts that a search holds
 _LARGEST_SCALE = 1e50  # whose powers a search can compute with

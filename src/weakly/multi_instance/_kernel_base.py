@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from weakly._compat import Interval
-from weakly._estimator import KernelEstimator
+from weakly.estimators._base import KernelEstimator
 from weakly.kernels import resolve_kernel
 from weakly.multi_instance._base import BagClassifier
 from weakly.solvers._centered_rows import far_means, less_means

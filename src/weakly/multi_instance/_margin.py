@@ -1,7 +1,7 @@
 """MI-SVM and mi-SVM: the margin of bags, and the margin of instances with unknown labels."""
 
 from weakly.multi_instance._kernel_base import KernelBagClassifier
-from weakly.solvers import solve_bag_margin, solve_instance_margin
+from weakly.multi_instance._key_margin import solve_bag_margin, solve_instance_margin
 
 
 class _MarginSVC(KernelBagClassifier):

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from weakly._compat import Interval
-from weakly._mixture import LabelMixture, mixed_coefficients
+from weakly.estimators._mixture import LabelMixture, mixed_coefficients
 from weakly.multi_instance._kernel_base import KernelBagClassifier
-from weakly.solvers import KeyInstances
+from weakly.solvers._label_sets import KeyInstances
 from weakly.spaces import KernelSpace
 
 _N_FOLDS = 5

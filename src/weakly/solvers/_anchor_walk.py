@@ -39,7 +39,7 @@ class AnchorWalk:
     --------
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from weakly.solvers import AnchorWalk
+    >>> from weakly.solvers._anchor_walk import AnchorWalk
     >>> walk = AnchorWalk(np.array([[0.5, 0.25, 0.25]]), 0.0, 0.8, np.ones(3))
     >>> walk(sp.csr_array([[1.0], [1.0]]), np.array([-1, 1])).round(2).tolist()
     [[0.4, 0.2, 0.4], [0.0, 1.0, 0.0]]
@@ -101,7 +101,7 @@ def solve_anchor_walk(
     --------
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from weakly.solvers import solve_anchor_walk
+    >>> from weakly.solvers._anchor_walk import solve_anchor_walk
     >>> Z = sp.csr_array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
     >>> masses, gram = np.array([1.5, 1.5]), (Z.T @ Z).toarray()
     >>> walk = solve_anchor_walk(masses, gram, Z[[0, 2]], np.array([0, 1]), 2, alpha_unlabeled=0.6)

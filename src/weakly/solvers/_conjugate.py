@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weakly._device import namespace, to_host, zeros
 from weakly.losses import LOSSES, Loss
+from weakly.rows._device import namespace, to_host, zeros
 from weakly.solvers._result import SolverResult
 from weakly.spaces import DeformedSpace
 

@@ -63,7 +63,8 @@ def solve_cutting_plane(
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly.solvers import KernelMachine, SignSet, solve_cutting_plane
+    >>> from weakly.solvers import KernelMachine, solve_cutting_plane
+    >>> from weakly.solvers._label_sets import SignSet
     >>> rows = np.array([-2.0, -1.9, 1.9, 2.0])
     >>> signs = SignSet(np.array([0, 3]), np.array([-1.0, 1.0]), n_rows=4, least=1, most=1)
     >>> machine = KernelMachine(np.outer(rows, rows), signs, np.ones(4))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from weakly._device import is_tensor, to_host
+from weakly.rows._device import is_tensor, to_host
 
 
 def conjugate_gradients(

@@ -56,7 +56,9 @@ def supervised_scores(machine: LabelMachine, rows: np.ndarray, signs: np.ndarray
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly.solvers import KernelMachine, SignSet, supervised_scores
+    >>> from weakly.solvers import KernelMachine
+    >>> from weakly.solvers._label_machine import supervised_scores
+    >>> from weakly.solvers._label_sets import SignSet
     >>> either = SignSet(np.array([0]), np.array([1.0]), n_rows=2, least=0, most=1)
     >>> machine = KernelMachine(np.array([[1.0, 0.5], [0.5, 1.0]]), either, np.ones(2), "hinge")
     >>> supervised_scores(machine, np.array([0]), np.array([1.0])).tolist()
@@ -99,7 +101,8 @@ class KernelMachine:
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly.solvers import KernelMachine, SignSet
+    >>> from weakly.solvers import KernelMachine
+    >>> from weakly.solvers._label_sets import SignSet
     >>> signs = SignSet(np.arange(2), np.array([1.0, -1.0]), n_rows=2, least=0, most=0)
     >>> machine = KernelMachine(np.eye(2), signs, np.ones(2), "hinge")
     >>> machine.solve(np.array([[1.0, -1.0]]), np.ones(1), np.zeros(2))[0].tolist()

@@ -40,7 +40,7 @@ class SignSet:
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly.solvers import SignSet
+    >>> from weakly.solvers._label_sets import SignSet
     >>> halves = SignSet(np.array([0]), np.array([1.0]), n_rows=5, least=2, most=2)
     >>> halves.best(np.ones(5), np.array([-9.0, 0.3, 0.1, 0.2, -1.0])).tolist()
     [1.0, 1.0, -1.0, 1.0, -1.0]
@@ -100,7 +100,7 @@ class KeyInstances:
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly.solvers import KeyInstances
+    >>> from weakly.solvers._label_sets import KeyInstances
     >>> keys = KeyInstances(np.array([0, 0, 1, 1, 2]), np.array([1.0, 1.0, -1.0]))
     >>> keys.best(np.ones(3), np.array([0.1, 0.3, -2.0, -1.0, 5.0])).tolist()
     [0.0, 1.0, 0.0, 1.0, -1.0]

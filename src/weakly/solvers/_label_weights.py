@@ -40,7 +40,7 @@ class WeightedLabels(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly.solvers import WeightedLabels
+    >>> from weakly.solvers._label_weights import WeightedLabels
     >>> WeightedLabels(np.ones(1), np.ones(2), np.ones(1), objective=1.5, gap=0.0).gap
     0.0
     """
@@ -94,7 +94,8 @@ def weigh_labels(
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly.solvers import KernelMachine, SignSet, weigh_labels
+    >>> from weakly.solvers import KernelMachine, weigh_labels
+    >>> from weakly.solvers._label_sets import SignSet
     >>> either = SignSet(np.array([0]), np.array([1.0]), n_rows=2, least=0, most=1)
     >>> machine = KernelMachine(np.array([[1.0, 0.9], [0.9, 1.0]]), either, np.ones(2))
     >>> labels = np.array([[1.0, 1.0], [1.0, -1.0]])

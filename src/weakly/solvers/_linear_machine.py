@@ -46,7 +46,8 @@ class LinearMachine:
     --------
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from weakly.solvers import LinearMachine, SignSet
+    >>> from weakly.solvers import LinearMachine
+    >>> from weakly.solvers._label_sets import SignSet
     >>> signs = SignSet(np.arange(2), np.array([1.0, -1.0]), n_rows=2, least=0, most=0)
     >>> machine = LinearMachine(sp.csr_array([[1.0], [-1.0]]), signs, np.full(2, 0.25), "hinge")
     >>> machine.solve(np.array([[1.0, -1.0]]), np.ones(1), np.zeros(2))[0].tolist()

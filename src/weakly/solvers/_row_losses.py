@@ -64,7 +64,7 @@ class TwoSided(RowLoss):
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly.solvers import TwoSided
+    >>> from weakly.solvers._row_losses import TwoSided
     >>> loss = TwoSided(np.array([1.0, 0.0]), np.array([0.0, 1.0]))  # a positive and a negative row
     >>> loss.value(np.array([0.0, -2.0])), loss.slope(np.array([0.0, -2.0])).tolist()
     (0.5, [-1.0, 0.0])

@@ -98,7 +98,8 @@ def fit_rows(
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly.solvers import TwoSided, fit_rows
+    >>> from weakly.solvers import fit_rows
+    >>> from weakly.solvers._row_losses import TwoSided
     >>> from weakly.spaces import FeatureSpace
     >>> separable = TwoSided(np.array([1e6, 0.0]), np.array([0.0, 1e6]))
     >>> fit = fit_rows(FeatureSpace(np.array([[3.0], [1.0]])), separable)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from weakly._device import is_tensor
+from weakly.rows._device import is_tensor
 
 
 def project_simplex(values: np.ndarray) -> np.ndarray:

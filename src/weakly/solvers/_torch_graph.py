@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weakly._device import to_device
+from weakly.rows._device import to_device
 
 FLOAT = torch.float64  # of iterates, as on the host
 

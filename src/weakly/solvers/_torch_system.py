@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from weakly._device import to_device
+from weakly.rows._device import to_device
 from weakly.solvers._torch_graph import segment_sums
 
 _ENTRIES = 2**26  # products of entries and columns held at a time: 512 MB

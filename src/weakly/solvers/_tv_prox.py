@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weakly._device import is_tensor
 from weakly._threads import run_parallel
 from weakly.graphs import Graph
+from weakly.rows._device import is_tensor
 from weakly.solvers._result import SolverResult
 from weakly.solvers._tv_kernels import accelerated, primal_dual
 
@@ -195,7 +195,8 @@ def prox_total_variation_reference(
     --------
     >>> import numpy as np
     >>> from weakly.graphs import affinity_graph
-    >>> from weakly.solvers import Edges, prox_total_variation_reference
+    >>> from weakly.solvers import Edges
+    >>> from weakly.solvers._tv_prox import prox_total_variation_reference
     >>> pair = Edges.of(affinity_graph([[0, 1], [1, 0]]))
     >>> result = prox_total_variation_reference(pair, np.array([[0.0], [9.0]]), tol=1e-6)
     >>> result.x.ravel().round(1).tolist()

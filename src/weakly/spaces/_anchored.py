@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from weakly._anchor_map import AnchorMap, learn_anchors, main_anchors, weight_matrix
-from weakly._anchors import AnchorLaplacian
-from weakly._blocks import RowBlocks
+from weakly.graphs._anchor_map import AnchorMap, learn_anchors, main_anchors, weight_matrix
+from weakly.graphs._anchors import AnchorLaplacian
+from weakly.rows._blocks import RowBlocks
 from weakly.spaces._base import FeatureSpace
 from weakly.spaces._deformed import DeformedSpace, deform
 
@@ -45,7 +45,7 @@ class BlockAnchorGraph:
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly._blocks import ArrayBlocks
+    >>> from weakly.rows._blocks import ArrayBlocks
     >>> from weakly.spaces import block_anchor_graph
     >>> blocks = ArrayBlocks(np.array([[0.0], [1.0], [7.0], [9.0]]))
     >>> graph = block_anchor_graph(blocks, anchors=np.array([[0.0], [8.0]]), n_neighbors=1)
@@ -141,7 +141,7 @@ def block_anchor_graph(blocks: RowBlocks, **settings: Any) -> BlockAnchorGraph:
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly._blocks import ArrayBlocks
+    >>> from weakly.rows._blocks import ArrayBlocks
     >>> from weakly.spaces import block_anchor_graph
     >>> X = np.random.default_rng(0).normal(size=(1000, 2))
     >>> block_anchor_graph(ArrayBlocks(X), n_anchors=50, random_state=0).gram.shape
@@ -171,7 +171,7 @@ class AnchoredSpace(FeatureSpace):
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly._blocks import ArrayBlocks
+    >>> from weakly.rows._blocks import ArrayBlocks
     >>> from weakly.spaces import anchor_space, block_anchor_graph
     >>> graph = block_anchor_graph(ArrayBlocks(np.arange(9.0)[:, None]), n_anchors=3, n_neighbors=2)
     >>> base = anchor_space(graph, np.array([0, 8]), ambient=1.0, graph=1.0).base
@@ -218,7 +218,7 @@ def anchor_space(
     Examples
     --------
     >>> import numpy as np
-    >>> from weakly._blocks import ArrayBlocks
+    >>> from weakly.rows._blocks import ArrayBlocks
     >>> from weakly.spaces import anchor_space, block_anchor_graph
     >>> graph = block_anchor_graph(ArrayBlocks(np.arange(9.0)[:, None]), n_anchors=3, n_neighbors=2)
     >>> anchor_space(graph, np.array([0, 8]), ambient=1.0, graph=1.0).n_rows

@@ -12,8 +12,8 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from weakly._anchor_map import AnchorMap
-from weakly._anchors import AnchorLaplacian
+from weakly.graphs._anchor_map import AnchorMap
+from weakly.graphs._anchors import AnchorLaplacian
 
 BLOCK_ROWS = 4096  # new rows scored at a time
 

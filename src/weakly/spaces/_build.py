@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.utils import check_array, check_random_state, gen_batches
 
-from weakly._device import free_bytes, namespace, require_room, resolve_device, to_device, zeros
-from weakly._memory import dense_bytes, fits, require_fit
 from weakly.kernels import Kernel
+from weakly.rows._device import free_bytes, namespace, require_room, resolve_device, to_device, zeros
+from weakly.rows._memory import dense_bytes, fits, require_fit
 from weakly.spaces._base import BLOCK_ROWS, FeatureSpace, KernelSpace
 from weakly.spaces._corrected import CorrectedSpace
 from weakly.spaces._torch import HostMap, TorchCorrectedSpace, TorchFeatureSpace, TorchKernelSpace

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
-from weakly._device import is_tensor
+from weakly.rows._device import is_tensor
 from weakly.spaces._base import BaseSpace, Factor, FeatureSpace, KernelSpace, ScoreFunction, Space
 from weakly.spaces._torch import TorchSpace
 

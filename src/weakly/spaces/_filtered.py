@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from weakly._device import dtype_of, is_tensor, to_device, to_host
+from weakly.rows._device import dtype_of, is_tensor, to_device, to_host
 from weakly.spaces._base import BLOCK_ROWS, ScoreFunction, dense
 
 _ROUNDING = 100  # units of rounding by which equal values may differ

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.utils import gen_batches
 
-from weakly._device import is_tensor
+from weakly.rows._device import is_tensor
 from weakly.spaces._base import KernelSpace, dense, not_a_kernel
 from weakly.spaces._corrected import CorrectedSpace
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import gen_batches
 
-from weakly._device import dtype_of, is_tensor, to_device, to_host
+from weakly.rows._device import dtype_of, is_tensor, to_device, to_host
 from weakly.spaces._base import (
     BLOCK_ROWS,
     Factor,

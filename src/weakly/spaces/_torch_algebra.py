@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from weakly._anchors import AnchorLaplacian
-from weakly._device import import_torch, is_tensor, to_device
+from weakly.graphs._anchors import AnchorLaplacian
+from weakly.rows._device import import_torch, is_tensor, to_device
 
 Solve = Callable[[Any], Any]
 

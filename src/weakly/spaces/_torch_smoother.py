@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weakly._device import to_device
+from weakly.rows._device import to_device
 from weakly.spaces._base import not_a_kernel
 
 Pull = Callable[[np.ndarray], np.ndarray]

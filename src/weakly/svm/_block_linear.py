@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from weakly._blocks import RowBlocks
-from weakly._calibration import probabilities
-from weakly._estimator import class_codes
-from weakly._labels import LabelList
-from weakly.solvers import BlockProblem, assign_block_quotas
+from weakly.estimators._base import class_codes
+from weakly.estimators._calibration import probabilities
+from weakly.rows._blocks import RowBlocks
+from weakly.rows._labels import LabelList
+from weakly.svm._block_newton import BlockProblem
+from weakly.svm._block_quotas import assign_block_quotas
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from weakly._class_prior import prior_of
-from weakly._progress import Progress
+from weakly.estimators._class_prior import prior_of
+from weakly.estimators._progress import Progress
 from weakly.graphs import AnchorMap
-from weakly.solvers import AnchorWalk, solve_anchor_walk, solve_block_weston_watkins
+from weakly.solvers._anchor_walk import AnchorWalk, solve_anchor_walk
 from weakly.spaces import ScoreFunction, block_anchor_graph
+from weakly.svm._bundle import solve_block_weston_watkins
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,15 +5,15 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from weakly._calibration import prior_temperature
-from weakly._class_prior import prior_of
-from weakly._estimator import class_codes, unlabeled_cost
-from weakly._progress import Progress
+from weakly.estimators._base import class_codes, unlabeled_cost
+from weakly.estimators._calibration import prior_temperature
+from weakly.estimators._class_prior import prior_of
+from weakly.estimators._progress import Progress
 from weakly.kernels import resolve_kernel
-from weakly.solvers import MixtureProblem, fit_mixture, solve_block_cutting_plane
-from weakly.solvers._block_cutting_plane import as_column, best_labels
 from weakly.spaces import FeatureSpace
+from weakly.svm._block_cutting_plane import as_column, best_labels, solve_block_cutting_plane
 from weakly.svm._block_linear import LabeledBlocks, linear_scores
+from weakly.svm._block_mixture import MixtureProblem, fit_mixture
 from weakly.svm._costs import labeled_costs
 
 _SUPERVISED_TOL = 1e-8

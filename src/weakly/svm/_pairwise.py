@@ -7,10 +7,10 @@ from numbers import Integral
 
 from sklearn.exceptions import ConvergenceWarning
 
-from weakly._calibration import prior_temperature
 from weakly._compat import Interval
-from weakly._estimator import ScoredClassifier
-from weakly.solvers import solve_weston_watkins
+from weakly.estimators._base import ScoredClassifier
+from weakly.estimators._calibration import prior_temperature
+from weakly.svm._weston_watkins_solver import solve_weston_watkins
 
 MACHINE_CONSTRAINTS: dict = {"max_iter": [Interval(Integral, 1, None, closed="left")]}
 

@@ -7,17 +7,17 @@ from numbers import Real
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from weakly._blocks import is_collection
-from weakly._class_prior import prior_of
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly._device import follow, to_host
-from weakly._estimator import GraphEstimator
-from weakly._fitting import atomic_fit
-from weakly._labels import encode_labels
-from weakly._progress import Progress
 from weakly._threads import openmp_after_fork
+from weakly.estimators._base import GraphEstimator
+from weakly.estimators._class_prior import prior_of
+from weakly.estimators._fitting import atomic_fit
+from weakly.estimators._progress import Progress
 from weakly.graphs import AnchorGraph
 from weakly.kernels import resolve_kernel
+from weakly.rows._blocks import is_collection
+from weakly.rows._device import follow, to_host
+from weakly.rows._labels import encode_labels
 from weakly.solvers import solve_label_walk
 from weakly.solvers._range import build_in_range
 from weakly.spaces import FeatureSpace

@@ -8,21 +8,19 @@ from numbers import Real
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from weakly._calibration import prior_temperature, probabilities
-from weakly._class_prior import expected_prior, prior_of
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly._estimator import (
-    KernelEstimator,
-    ScoredClassifier,
-    class_codes,
-    unlabeled_cost,
-)
-from weakly._fitting import atomic_fit
-from weakly._labels import encode_labels
-from weakly._progress import Progress
-from weakly.solvers import Ground, SignSet, SolverResult, Transduction, assign_quotas, solve_transduction
+from weakly.estimators._base import KernelEstimator, ScoredClassifier, class_codes, unlabeled_cost
+from weakly.estimators._calibration import prior_temperature, probabilities
+from weakly.estimators._class_prior import expected_prior, prior_of
+from weakly.estimators._fitting import atomic_fit
+from weakly.estimators._progress import Progress
+from weakly.rows._labels import encode_labels
+from weakly.solvers import SolverResult, assign_quotas
+from weakly.solvers._label_sets import SignSet
 from weakly.solvers._range import build_in_range
 from weakly.svm._costs import sample_costs
+from weakly.svm._transduction_problem import Ground, Transduction
+from weakly.svm._transduction_search import solve_transduction
 
 _FIRST_TOLD = ("interrupted", "stopped", "max_iter", "converged")  # of problems that ended differently
 

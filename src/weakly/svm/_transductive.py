@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from weakly._compat import Interval, StrOptions
-from weakly.solvers import solve_branch_and_bound
 from weakly.spaces import FeatureSpace, exact_space
+from weakly.svm._branch_and_bound import solve_branch_and_bound
 from weakly.svm._transduction import TransductiveClassifier
 
 OPTIMIZERS = (

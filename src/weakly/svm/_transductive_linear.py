@@ -3,14 +3,14 @@
 import numpy as np
 import scipy.sparse as sp
 
-from weakly._blocks import is_collection
-from weakly._calibration import prior_temperature
 from weakly._compat import StrOptions
-from weakly._fitting import atomic_fit
-from weakly._progress import Progress
-from weakly.solvers import BlockTransduction, solve_block_transduction
+from weakly.estimators._calibration import prior_temperature
+from weakly.estimators._fitting import atomic_fit
+from weakly.estimators._progress import Progress
+from weakly.rows._blocks import is_collection
 from weakly.spaces import FeatureSpace
 from weakly.svm._block_linear import LabeledBlocks
+from weakly.svm._block_transduction import BlockTransduction, solve_block_transduction
 from weakly.svm._costs import labeled_costs
 from weakly.svm._transduction import TransductiveClassifier, joined, whole_counts
 

@@ -6,16 +6,17 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from weakly._blocks import is_collection
-from weakly._calibration import prior_temperature, probabilities
-from weakly._class_prior import prior_of
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly._estimator import ScoredClassifier, class_codes, unlabeled_cost
-from weakly._fitting import atomic_fit
-from weakly._labels import encode_labels
-from weakly._mixture import LabelMixture, alone, nearest_labeling
-from weakly._progress import Progress
-from weakly.solvers import SignSet, supervised_scores
+from weakly.estimators._base import ScoredClassifier, class_codes, unlabeled_cost
+from weakly.estimators._calibration import prior_temperature, probabilities
+from weakly.estimators._class_prior import prior_of
+from weakly.estimators._fitting import atomic_fit
+from weakly.estimators._mixture import LabelMixture, alone, nearest_labeling
+from weakly.estimators._progress import Progress
+from weakly.rows._blocks import is_collection
+from weakly.rows._labels import encode_labels
+from weakly.solvers._label_machine import supervised_scores
+from weakly.solvers._label_sets import SignSet
 from weakly.solvers._range import build_in_range
 from weakly.svm._block_well import fit_blocks
 from weakly.svm._costs import sample_costs

@@ -7,9 +7,9 @@ from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly._estimator import KernelEstimator
-from weakly._fitting import atomic_fit
-from weakly._progress import Progress
+from weakly.estimators._base import KernelEstimator
+from weakly.estimators._fitting import atomic_fit
+from weakly.estimators._progress import Progress
 from weakly.solvers._range import build_in_range
 from weakly.svm._pairwise import MACHINE_CONSTRAINTS, PairwiseClassifier
 

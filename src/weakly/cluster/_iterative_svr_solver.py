@@ -1,0 +1,270 @@
+"""Clusters that regressions with the absolute loss fit best: regressions and new labels in turns.
+
+With ``t_ic`` = 1 for the cluster ``c`` of row ``i`` and -1 for the others, functions and clusters minimise
+
+    sum_c ||f_c||^2 / 2  +  C sum_i sum_c |t_ic - f_ic - b_c|
+
+over clusters with a number of rows within bounds. Two clusters share one function, of their signs. The hinge
+costs nothing beyond the margin, and labels that it has been given hardly move; the absolute loss also pulls
+back rows that lie too far on the right side, and they do ([itersvr]).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from weakly.cluster._absolute_machines import regression_of
+from weakly.solvers._quotas import assign_quotas
+from weakly.solvers._result import SolverResult
+from weakly.spaces import FeatureSpace, KernelSpace
+
+_REGRESSION_PASSES = 10_000
+_FIRST_GAP = 0.02
+_ROUNDING = 1e-12  # of a loss, relative to it
+
+
+class _Bounds(NamedTuple):
+    least: np.ndarray
+    most: np.ndarray
+
+    def hold(self, codes: np.ndarray) -> bool:
+        counts = np.bincount(codes, minlength=len(self.least))
+        return bool(((self.least <= counts) & (counts <= self.most)).all())
+
+
+def solve_iterative_svr(
+    space: KernelSpace | FeatureSpace,
+    start: np.ndarray,
+    C: float,
+    least: int | np.ndarray,
+    most: int | np.ndarray,
+    *,
+    n_clusters: int = 2,
+    tol: float = 1e-3,
+    max_iter: int = 50,
+    callback: Callable[[], object] | None = None,
+) -> SolverResult:
+    """Find clusters by support vector regression and new labels in turns, within bounds of their sizes.
+
+    This is the method of [itersvr] with both steps on one objective, which never rises: for two clusters,
+    labels and offset are the best together for the function at hand; for more, labels are the best for the
+    functions and offsets at hand.
+
+    Parameters
+    ----------
+    space : KernelSpace or FeatureSpace
+        The space of each function.
+    start : ndarray of shape (n_rows,)
+        Clusters to begin with, 0 to ``n_clusters - 1``. They may be out of bounds: the regression for them is
+        only used to find the first that are not.
+    C : float
+        Cost of the loss of each row, positive.
+    least, most : int or ndarray of shape (n_clusters,)
+        Bounds of the number of rows of each cluster.
+    n_clusters : int, default=2
+        How many clusters.
+    tol : float, default=1e-3
+        Relative duality gap of the last regression, and the relative gain of a round that is the last. Until
+        labels settle for the first time, regressions may have a larger gap.
+    max_iter : int, default=50
+        Most regressions for clusters within the bounds.
+    callback : callable, optional
+        Called after every regression; the method stops where it returns True.
+
+    Returns
+    -------
+    SolverResult
+        ``labels`` has one line, the clusters; ``x``, ``intercept`` and ``dual`` are of the regression for
+        them, with one column for two clusters and otherwise one for each. ``objective`` and ``criterion``,
+        the gap, have an entry for each regression that was kept: the last is given up if it gains nothing.
+
+    See Also
+    --------
+    solve_absolute : One regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.cluster._iterative_svr_solver import solve_iterative_svr
+    >>> from weakly.spaces import FeatureSpace
+    >>> space = FeatureSpace(np.array([[-3.0], [-2.0], [-1.5], [2.0], [2.5], [3.0]]))
+    >>> result = solve_iterative_svr(space, np.array([0, 1, 0, 0, 1, 1]), C=1.0, least=2, most=4)
+    >>> result.labels.tolist()
+    [[0, 0, 0, 1, 1, 1]]
+    """
+    bounds = _checked_bounds(least, most, n_clusters, space.n_rows)
+    turns = _Turns(space, C, bounds, max_iter, callback)
+    codes = _checked_start(start, n_clusters, space.n_rows)
+    try:
+        turns.begin(codes, max(tol, _FIRST_GAP))
+        turns.go_on(max(tol, _FIRST_GAP))  # labels will change: the first regressions need not be exact
+        turns.go_on(tol)
+    except KeyboardInterrupt:
+        if not turns.history:
+            raise
+        turns.status = "interrupted"
+    fit, (objectives, gaps) = turns.fit, np.array(turns.history).T
+    return SolverResult(
+        x=fit.x,
+        objective=objectives,
+        criterion=gaps,
+        n_iter=turns.n_iter,
+        status="stalled" if turns.status == "converged" and not turns.is_solved else turns.status,
+        intercept=fit.intercept,
+        dual=fit.dual,
+        labels=turns.codes[None],
+    )
+
+
+class _Turns:
+    """Labels, the regression for them, and what became of them."""
+
+    codes: np.ndarray
+    fit: SolverResult
+    is_solved: bool
+
+    def __init__(
+        self,
+        space: KernelSpace | FeatureSpace,
+        C: float,
+        bounds: _Bounds,
+        max_iter: int,
+        callback: Callable[[], object] | None,
+    ) -> None:
+        self.regression, self.C, self.bounds = regression_of(space), C, bounds
+        self.max_iter, self.callback = max_iter, callback
+        self.n_iter, self.status = 0, "converged"
+        self.history: list[tuple[float, float]] = []
+
+    def regress(self, codes: np.ndarray, goal: float, dual: np.ndarray | None) -> SolverResult:
+        targets = _targets(codes, len(self.bounds.least))
+        self.n_iter += 1
+        return self.regression.solve(targets, self.C, start=dual, tol=goal, max_iter=_REGRESSION_PASSES)
+
+    def begin(self, codes: np.ndarray, goal: float) -> None:
+        fit = self.regress(codes, goal, None)
+        if not self.bounds.hold(codes):
+            codes, _ = _relabel(self.regression.scores(fit.x), fit, self.bounds)
+            fit, self.n_iter = self.regress(codes, goal, fit.dual), 1
+        self.keep(codes, fit)
+
+    def keep(self, codes: np.ndarray, fit: SolverResult) -> None:
+        self.codes, self.fit, self.is_solved = codes, fit, fit.converged
+        self.history.append((float(fit.objective[-1]), float(fit.criterion[-1])))
+
+    def go_on(self, goal: float) -> None:
+        """Turns with regressions up to a gap, from one for the present labels, while they gain."""
+        if self.status != "converged":
+            return
+        if self.history[-1][1] > goal:
+            self.tighten(goal)
+        while True:
+            proposed = self.better()
+            if proposed is None:
+                return
+            if self.n_iter >= self.max_iter:
+                self.status = "max_iter"
+                return
+            if self.callback is not None and self.callback():
+                self.status = "stopped"
+                return
+            trial = self.regress(proposed, goal, self.fit.dual)
+            before, after = self.fit.objective[-1], trial.objective[-1]
+            if after < before:
+                self.keep(proposed, trial)
+            if before - after <= goal * before:
+                return
+
+    def tighten(self, goal: float) -> None:
+        """Be exact about the present labels."""
+        trial = self.regress(self.codes, goal, self.fit.dual)
+        if trial.objective[-1] < self.fit.objective[-1]:
+            self.keep(self.codes, trial)
+        else:  # for the same labels the new bound holds for the old function
+            self.history[-1] = self.history[-1][0], float(trial.criterion[-1])
+        self.is_solved = trial.converged
+
+    def better(self) -> np.ndarray | None:
+        """Labels with a lower loss for the present functions, if there are any."""
+        scores = self.regression.scores(self.fit.x)
+        proposed, loss = _relabel(scores, self.fit, self.bounds)
+        targets = _targets(self.codes, len(self.bounds.least))
+        present = np.abs(targets - scores - self.fit.intercept).sum()
+        is_settled = (proposed == self.codes).all() or loss >= present * (1 - _ROUNDING)
+        return None if is_settled else proposed
+
+
+def _targets(codes: np.ndarray, n_clusters: int) -> np.ndarray:
+    if n_clusters == 2:
+        return np.where(codes == 1, 1.0, -1.0)[:, None]
+    return np.where(codes[:, None] == np.arange(n_clusters), 1.0, -1.0)
+
+
+def _relabel(scores: np.ndarray, fit: SolverResult, bounds: _Bounds) -> tuple[np.ndarray, float]:
+    """The best clusters for these functions, and what is left of the loss without its cost."""
+    n_rows = len(scores)
+    if scores.shape[1] == 1:
+        fewest = max(bounds.least[1], n_rows - bounds.most[0])
+        largest = min(bounds.most[1], n_rows - bounds.least[0])
+        positive, _, loss = best_split(scores[:, 0], int(fewest), int(largest))
+        return positive.astype(np.int64), loss
+    f = scores + fit.intercept
+    codes = assign_quotas(np.abs(1 + f) - np.abs(1 - f), *bounds).codes
+    return codes, float(np.abs(_targets(codes, scores.shape[1]) - f).sum())
+
+
+def best_split(values: np.ndarray, fewest: int, largest: int) -> tuple[np.ndarray, float, float]:
+    """Labels and offset that minimise ``sum_i |y_i - g_i - b|`` with so many positive labels, exactly.
+
+    For an offset, the rows of the largest values are positive, and as many as the signs of ``g + b`` say,
+    within the bounds. For labels, the best offset is a median of ``y - g``: one of ``1 - g_i`` and
+    ``-1 - g_i``. All of these are tried, in the time of sorting. Returns the positive rows, the offset and
+    the loss.
+    """
+    order = np.argsort(values, kind="stable")
+    g = values[order]
+    n_rows = len(g)
+    offsets = np.concatenate([1 - g, -1 - g])
+    n_negative = np.clip(np.searchsorted(g, -offsets, side="right"), n_rows - largest, n_rows - fewest)
+    sums = np.concatenate([[0.0], np.cumsum(g)])
+
+    def loss_between(first: np.ndarray, last: np.ndarray, centre: np.ndarray) -> np.ndarray:
+        """Sums of ``|centre - g|`` over some of the sorted values."""
+        middle = np.clip(np.searchsorted(g, centre), first, last)
+        below = centre * (middle - first) - (sums[middle] - sums[first])
+        return below + (sums[last] - sums[middle]) - centre * (last - middle)
+
+    none, every = np.zeros_like(n_negative), np.full_like(n_negative, n_rows)
+    losses = loss_between(none, n_negative, -1 - offsets) + loss_between(n_negative, every, 1 - offsets)
+    best = int(np.argmin(losses))
+    positive = np.zeros(n_rows, dtype=bool)
+    positive[order[n_negative[best] :]] = True
+    signs = np.where(positive, 1.0, -1.0)
+    return positive, float(offsets[best]), float(np.abs(signs - values - offsets[best]).sum())
+
+
+def _checked_bounds(least: object, most: object, n_clusters: int, n_rows: int) -> _Bounds:
+    if n_clusters < 2:
+        raise ValueError(f"n_clusters is {n_clusters}: use two or more.")
+    low, high = (np.broadcast_to(np.asarray(bound), (n_clusters,)).copy() for bound in (least, most))
+    if not all(np.issubdtype(bound.dtype, np.integer) for bound in (low, high)):
+        raise ValueError(f"least and most must be whole numbers; got {least!r} and {most!r}.")
+    if (low < 0).any() or (low > high).any():
+        raise ValueError(f"0 <= least <= most must hold for all clusters; got {low} and {high}.")
+    if low.sum() > n_rows or np.minimum(high, n_rows).sum() < n_rows:
+        raise ValueError(
+            f"no clusters of {n_rows} rows have sizes between {low} and {high}: widen the bounds."
+        )
+    return _Bounds(low, high)
+
+
+def _checked_start(start: np.ndarray, n_clusters: int, n_rows: int) -> np.ndarray:
+    codes = np.asarray(start)
+    if codes.shape != (n_rows,) or not np.issubdtype(codes.dtype, np.integer):
+        raise ValueError(f"start has shape {codes.shape} of {codes.dtype}: use {n_rows} whole numbers.")
+    if codes.min(initial=0) < 0 or codes.max(initial=0) >= n_clusters:
+        raise ValueError(f"start has codes outside 0 to {n_clusters - 1}.")
+    return codes.astype(np.int64)

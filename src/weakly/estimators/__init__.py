@@ -1,0 +1,1 @@
+"""What estimators share: base classes, checks, class proportions, calibration, progress, whole fits."""

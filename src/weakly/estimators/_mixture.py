@@ -1,0 +1,102 @@
+"""What estimators that mix labelings share: the space, the machine on it, and the function of the mixture."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from weakly._compat import Interval, StrOptions
+from weakly.estimators._base import KernelEstimator
+from weakly.rows._memory import dense_bytes, require_fit
+from weakly.solvers import KernelMachine, LinearMachine, solve_cutting_plane, weigh_labels
+from weakly.spaces import KernelSpace
+
+
+class LabelMixture(KernelEstimator):
+    """An estimator whose scores are a weighted mixture of support vector machines, one per labeling."""
+
+    _parameter_constraints: dict = {
+        **KernelEstimator._parameter_constraints,
+        "loss": [StrOptions({"squared_hinge", "hinge"})],
+        "center": ["boolean"],
+        "offset": [Interval(Real, 0, None, closed="left")],
+        "oracle": [StrOptions({"ascent", "step", "restarts"})],
+        "max_labels": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    _n_grams = 3  # beside the kernel there is the one that labelings make of it, and one on the way to that
+    _smaller = "set approximation='nystroem'"  # what to do when a kernel does not fit
+
+    def _machine(self, space, label_set, costs, offset=0.0):
+        if isinstance(space, KernelSpace):
+            n_bytes = dense_bytes(space.n_rows, space.n_rows, copies=self._n_grams)
+            require_fit(n_bytes, f"labelings with an exact kernel on {space.n_rows} rows", self._smaller)
+        settings = {"center": self.center, "offset": offset, "tol": 0.1 * self.tol}
+        return machine_of(space, label_set, costs, self.loss, **settings)
+
+    def _cut(self, machine, start, callback=None, max_labels=None):
+        return solve_cutting_plane(
+            machine,
+            start,
+            oracle=self.oracle,
+            tol=self.tol,
+            max_labels=max_labels or self.max_labels,
+            callback=callback,
+        )
+
+    def _warn_unfinished(self, results):
+        cause = self._unfinished(results)
+        if cause:
+            warnings.warn(f"{type(self).__name__} {cause}", ConvergenceWarning, stacklevel=5)
+
+    def _unfinished(self, results):
+        """Why solvers ended early and what to do, if they did."""
+        unfinished = [result.n_iter for result in results if result.status == "max_iter"]
+        if any(n_labels < self.max_labels for n_labels in unfinished):  # one joins in each iteration
+            return "ran out of passes before its weights settled: scale the columns, lower C or raise tol."
+        if unfinished and self.max_labels > 1:
+            return f"stopped at {self.max_labels} labelings while better ones were found: raise max_labels."
+        return ""
+
+    def _mix(self, space, machine, results):
+        """Publish the function of the mixtures, and return its scores on the training rows."""
+        coefficients = np.vstack([mixed_coefficients(machine, result) for result in results])
+        theta, self._offset = machine.function(coefficients)
+        self._function = space.function(theta.astype(space.dtype))
+        return machine.scores(coefficients).T
+
+    def _decisions(self, X):
+        scores = self._score(X)
+        return scores + self._offset.astype(scores.dtype)
+
+
+def machine_of(space, label_set, costs, loss, **settings):
+    """The machine that goes with a space."""
+    if isinstance(space, KernelSpace):
+        return KernelMachine(space.gram, label_set, costs, loss, **settings)
+    return LinearMachine(space.features, label_set, costs, loss, **settings)
+
+
+def mixed_coefficients(machine, result):
+    """Kernel expansion of the mixture that a cutting plane method found."""
+    return result.label_weights @ machine.label_set.coefficients(result.x, result.labels)
+
+
+def scores_of(machine, result):
+    """Scores of all rows by the function of a mixture."""
+    return machine.scores(mixed_coefficients(machine, result)[None])[0]
+
+
+def nearest_labeling(machine, result):
+    """The labeling of the set that fits the scores of a mixture best."""
+    return machine.label_set.best(np.ones(len(machine.ridge)), scores_of(machine, result))
+
+
+def alone(machine, result, label, **settings):
+    """One labeling in place of a mixture, and the solution for it."""
+    found = weigh_labels(machine, label[None], np.ones(1), result.x, **settings)
+    return replace(result, x=found.dual, labels=label[None], label_weights=np.ones(1)), found

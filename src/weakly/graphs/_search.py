@@ -1,0 +1,141 @@
+"""Searches for the nearest rows: exact, by pynndescent, or within the cells of clusterings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
+
+from weakly._compat import nearest_rows
+from weakly._threads import openmp_after_fork, run_parallel
+from weakly.graphs._brute_force import nearest_on_device
+from weakly.graphs._cell_kernels import nearest_in_cells, small_cells
+
+SEARCHES = ("auto", "exact", "approximate", "cells")
+_EXACT_ROWS = 30_000  # beyond this an approximate search is used when it is installed
+_SEARCH_WIDTH = 31  # neighbours that the approximate search keeps while it works
+_CELL_ROWS = 64  # most rows of a cell
+_CLUSTERINGS = 6
+
+
+@openmp_after_fork()
+def find_neighbors(X: Any, n_neighbors: int, search: str, is_kernel: bool, random_state: Any) -> np.ndarray:
+    """Indices of the nearest other rows, nearest first.
+
+    Parameters
+    ----------
+    X : {ndarray, csr matrix} of shape (n_rows, n_features)
+        Rows, or their Gram matrix with ``is_kernel``.
+    n_neighbors : int
+        How many.
+    search : {"auto", "exact", "approximate", "cells"}
+        How they are found.
+    is_kernel : bool
+        Whether ``X`` is a Gram matrix.
+    random_state : int, RandomState or None
+        Seed of searches that are not exact.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_neighbors)
+        The same for any number of threads.
+    """
+    if search not in SEARCHES:
+        raise ValueError(f"search is {search!r}: use one of {', '.join(SEARCHES)}.")
+    if is_kernel:
+        index = NearestNeighbors(n_neighbors=n_neighbors, metric="precomputed").fit(_kernel_distances(X))
+        return index.kneighbors(return_distance=False)
+    if search == "approximate" or (search == "auto" and X.shape[0] > _EXACT_ROWS and _has_pynndescent()):
+        return _find_approximately(X, n_neighbors, random_state)
+    if search == "cells":
+        return _find_in_cells(X, n_neighbors, random_state)
+    return _drop_self(nearest_rows(X, n_neighbors + 1))
+
+
+@openmp_after_fork()
+def neighbors_within(X: Any, radius: float) -> sp.coo_matrix:
+    """Distances to the other rows that are no further than ``radius``, those of 0 included."""
+    return NearestNeighbors(radius=radius).fit(X).radius_neighbors_graph(mode="distance").tocoo()
+
+
+def search_neighbors(
+    X: Any, n_neighbors: int, search: str, is_kernel: bool, random_state: Any, device: Any
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Find neighbours, on a device where one is given and the search is exact, with distances if known.
+
+    The time of that grows with the square of the rows: "auto" has it for very many on a GPU only.
+    """
+    is_exact = search == "exact" or (
+        search == "auto" and (X.shape[0] <= _EXACT_ROWS or str(device).startswith("cuda"))
+    )
+    if device is None or is_kernel or sp.issparse(X) or not is_exact:
+        return find_neighbors(X, n_neighbors, search, is_kernel, random_state), None
+    return nearest_on_device(X, n_neighbors, device)
+
+
+def _has_pynndescent() -> bool:
+    try:
+        import pynndescent  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _find_approximately(X: Any, n_neighbors: int, random_state: Any) -> np.ndarray:
+    try:
+        from pynndescent import NNDescent
+    except ImportError:
+        raise ImportError("search='approximate' needs pynndescent: pip install 'weakly[ann]'") from None
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    # Short lists lose true neighbours (a quarter of them at 5), and threads change what is found.
+    width = min(max(n_neighbors + 1, _SEARCH_WIDTH), X.shape[0])
+    found = NNDescent(X, n_neighbors=width, random_state=seed, n_jobs=1).neighbor_graph[0]
+    return _drop_self(found[:, : n_neighbors + 1])
+
+
+def _drop_self(found: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """Drop each row from its own neighbours; where duplicates crowd it out, the furthest goes instead."""
+    n_rows, width = found.shape
+    is_other = found != (np.arange(n_rows) if rows is None else rows)[:, None]
+    is_other[is_other.all(axis=1), -1] = False
+    return found[is_other].reshape(n_rows, width - 1)
+
+
+def _kernel_distances(gram: np.ndarray) -> np.ndarray:
+    diagonal = np.diagonal(gram)
+    squared = diagonal[:, None] + diagonal[None, :] - 2 * gram
+    np.fill_diagonal(squared, 0)
+    return np.sqrt(np.maximum(squared, 0))
+
+
+def _find_in_cells(X: Any, n_neighbors: int, random_state: Any) -> np.ndarray:
+    """Nearest of the rows that share a cell of one of several clusterings, and of all where those are few."""
+    if sp.issparse(X):
+        raise ValueError("search='cells' compares dense rows: use 'approximate', or 'exact'.")
+    n_rows = X.shape[0]
+    most_rows = max(_CELL_ROWS, 4 * n_neighbors)
+    found = np.full((n_rows, n_neighbors), -1)
+    distances = np.full((n_rows, n_neighbors), np.inf)
+    seeds = check_random_state(random_state).randint(2**31, size=_CLUSTERINGS).astype(np.uint64)
+    for cells in small_cells(X, most_rows, seeds):
+        order = np.argsort(cells, kind="stable")
+        starts = _cell_starts(np.bincount(cells), 2 * most_rows)
+        run_parallel(nearest_in_cells, len(starts) - 1, X, order, starts, found, distances)
+    few = np.flatnonzero(found[:, -1] < 0)
+    if len(few):
+        index = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(X)
+        nearest = index.kneighbors(X[few], return_distance=False)
+        found[few] = _drop_self(nearest, few)
+    return found
+
+
+def _cell_starts(sizes: np.ndarray, most_rows: int) -> np.ndarray:
+    """Where cells begin among their rows in order; those of very many equal rows are taken in pieces."""
+    n_pieces = -(-sizes // most_rows)
+    pieces = np.repeat(sizes // n_pieces, n_pieces)
+    ends = np.cumsum(n_pieces) - 1
+    pieces[ends] += sizes % n_pieces
+    return np.concatenate([[0], np.cumsum(pieces)])

@@ -1,0 +1,79 @@
+"""The charge on rows in blocks that several classes claim, for functions of anchors."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from weakly.manifold._exclusive_solver import n_shared
+from weakly.regularizers import Exclusive
+from weakly.spaces import AnchoredSpace
+from weakly.spaces._anchored import unpack
+
+_REMEMBERED = 3  # points: the ends of a search along a line, and the one between
+
+
+class BlockOthers:
+    """The unlabelled rows of a space of anchors, which stay in their blocks.
+
+    Parameters
+    ----------
+    space : AnchoredSpace
+        The space.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.rows._blocks import ArrayBlocks
+    >>> from weakly.manifold._charged_rows import BlockOthers
+    >>> from weakly.spaces import anchor_space, block_anchor_graph
+    >>> rows = np.arange(3.0)[:, None]
+    >>> graph = block_anchor_graph(ArrayBlocks(rows), anchors=rows, n_neighbors=1)
+    >>> space = anchor_space(graph, np.array([1]), ambient=1.0, graph=1.0)
+    >>> values = np.array([[1.0, 2.0], [3.0, 3.0], [4.0, -1.0]])
+    >>> BlockOthers(space.base).n_shared(space.scores(values), 0.5)
+    1
+    """
+
+    def __init__(self, space: AnchoredSpace) -> None:
+        self._space, self._kept = space, space.graph.keep_weights()
+        blocks, known = space.graph.blocks, np.ones(len(space.labeled), dtype=bool)
+        self._known = blocks.keep(blocks.spread(space.labeled, known, False))
+        self._found: dict[tuple, tuple[float, np.ndarray]] = {}
+
+    def value(self, charge: Exclusive, scores: np.ndarray) -> float:
+        """What they pay together."""
+        return self._at(charge, scores)[0]
+
+    def slope(self, charge: Exclusive, scores: np.ndarray) -> np.ndarray:
+        """Its derivative: all of it by the values at the anchors."""
+        slopes = np.zeros(scores.shape)
+        slopes[len(self._space.labeled) :] = self._at(charge, scores)[1]
+        return slopes
+
+    def n_shared(self, scores: np.ndarray, threshold: float) -> int:
+        """How many have scores of several classes above a threshold."""
+        theta = self._space.anchor_values(scores)
+        return self._kept.reduce(partial(_n_shared, theta=theta, threshold=threshold), self._known)
+
+    def _at(self, charge: Exclusive, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and derivative, which take one pass together; the last points are not looked at again."""
+        theta = np.ascontiguousarray(self._space.anchor_values(scores))
+        key = (charge.kind, charge.smoothing, theta.tobytes())
+        if key not in self._found:
+            found = self._kept.reduce(partial(_charge, theta=theta, charge=charge), self._known)
+            self._found = dict([*self._found.items(), (key, found)][-_REMEMBERED:])
+        return self._found[key]
+
+
+def _charge(
+    packed: np.ndarray, known: np.ndarray, theta: np.ndarray, charge: Exclusive
+) -> tuple[float, np.ndarray]:
+    weights = unpack(packed[~known], len(theta))
+    scores = weights @ theta
+    return float(charge.value(scores).sum()), weights.T @ charge.gradient(scores)
+
+
+def _n_shared(packed: np.ndarray, known: np.ndarray, theta: np.ndarray, threshold: float) -> int:
+    return n_shared(unpack(packed[~known], len(theta)) @ theta, threshold)

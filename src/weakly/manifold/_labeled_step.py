@@ -1,0 +1,132 @@
+"""The step on the side of the functions: near to given values on all rows, right on the labelled ones.
+
+For columns ``e`` of values it finds ::
+
+    min_f  sum_labelled w_i loss(y_i, f_i)  +  a/2 ||f||^2  +  r/2 ||f - e||^2
+
+Without the loss the answer is the smoother ``G e`` of the space with penalty ``a / r``. The loss adds a pull
+``c`` on the labelled rows: the answer is ``G (e + c / r)``, and ``c`` solves a problem of their number alone,
+with the kernel ``G_ll / r`` and the scores ``(G e)_l`` as offsets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sla
+
+from weakly.losses import LOSSES
+from weakly.rows._device import to_host
+from weakly.solvers._hinge_dual import solve_hinge_dual
+from weakly.solvers._result import SolverResult
+from weakly.spaces import Smoother
+
+
+@dataclass(frozen=True)
+class FunctionPoint:
+    """A function given by the values it was made from.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+        ``e + c / r``.
+    scores : ndarray of shape (n_rows, n_columns)
+        ``f = G (e + c / r)``.
+    intercept : ndarray of shape (n_columns,) or float
+        The ``b`` of the hinge.
+    """
+
+    values: np.ndarray
+    scores: np.ndarray
+    intercept: np.ndarray | float = 0.0
+
+
+class LabeledStep:
+    """The step, with everything that no ``e`` changes prepared once.
+
+    Parameters
+    ----------
+    smoother : Smoother
+        Of the space, with the penalty ``a / r``.
+    rows : ndarray of shape (n_labeled,)
+        Labelled rows.
+    targets : ndarray of shape (n_labeled, n_columns)
+        ``y``.
+    weights : ndarray of shape (n_labeled,)
+        ``w``.
+    loss : {"squared", "hinge"}
+        The hinge has an intercept: ``max(1 - y_i (f_i + b), 0)``.
+    coupling : float
+        ``r``.
+    tol : float, default=1e-4
+        Of the hinge, in units of the scores: the steps around it are not exact either.
+    """
+
+    def __init__(
+        self,
+        smoother: Smoother,
+        rows: np.ndarray,
+        targets: np.ndarray,
+        weights: np.ndarray,
+        *,
+        loss: str,
+        coupling: float,
+        tol: float = 1e-4,
+    ) -> None:
+        self.smoother, self.rows, self.loss, self.coupling, self.tol = smoother, rows, loss, coupling, tol
+        self.targets, self.weights = targets.astype(np.float64), weights.astype(np.float64)
+        self._gram = smoother.block(rows) / coupling
+        self._dual: np.ndarray | None = None  # where the hinge starts: its last answer
+        self._intercept: np.ndarray | float = 0.0
+        if loss == "squared":
+            self._cholesky = sla.cho_factor(self._gram + np.diag(1 / self.weights), check_finite=False)
+
+    def __call__(self, values: np.ndarray) -> FunctionPoint:
+        """Take the step from ``e``."""
+        values, scores = self.smoother.adapt(values, self.rows, self._pull)
+        return FunctionPoint(values, scores, self._intercept)
+
+    def _pull(self, near: np.ndarray) -> np.ndarray:
+        if self.loss == "squared":  # [tvsvm] Eqs. (18) and (102), by Woodbury's identity
+            return sla.cho_solve(self._cholesky, self.targets - near, check_finite=False) / self.coupling
+        result = solve_hinge_dual(  # [tvsvm] Eqs. (90) and (130)
+            self._gram, near, self.targets, self.weights, dual=self._dual, tol=self.tol
+        )
+        self._dual, self._intercept = result.dual, result.intercept
+        return result.x / self.coupling
+
+    def objective(self, point: FunctionPoint, ambient: float) -> float:
+        """``sum_labelled w_i loss(y_i, f_i) + a/2 ||f||^2``, summed over columns."""
+        theta = self.smoother.parameters(point.values, point.scores)
+        near = to_host(point.scores[self.rows]) + point.intercept
+        losses = LOSSES[self.loss].value(self.targets, near)
+        return float((self.weights @ losses).sum()) + ambient * float((theta * point.scores).sum()) / 2
+
+
+def norm(values: np.ndarray) -> float:
+    """Norm of all entries, on the host or on a device."""
+    return float((values * values).sum()) ** 0.5
+
+
+def report(
+    smoother: Smoother,
+    point: FunctionPoint,
+    graph_side: np.ndarray,
+    history: list[tuple[float, float]],
+    status: str,
+) -> SolverResult:
+    """The result of an iteration between a function and the graph; ``history`` has an entry for the start.
+
+    It is on the host, wherever the iteration was.
+    """
+    objectives, criteria = np.array(history).T
+    return SolverResult(
+        x=to_host(smoother.parameters(point.values, point.scores)),
+        objective=objectives,
+        criterion=criteria,
+        n_iter=len(history) - 1,
+        status=status,
+        intercept=point.intercept,
+        graph_side=to_host(graph_side),
+    )

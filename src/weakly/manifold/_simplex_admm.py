@@ -1,0 +1,301 @@
+"""Laplacian problems whose scores are shares of the classes: every row on the simplex.
+
+For the classes ``k`` of ``C`` the problem of [tvsvm] Eqs. (93) and (118) is, over functions of a space, ::
+
+    min_f  sum_k [ sum_i w_i loss(y_ik, f_ik) + (a ||f^k||^2 + g f^k' L f^k) / 2 ]
+    s.t.   f_ik >= 0 and sum_k f_ik = 1 on all rows,
+
+where the hinge sees ``f_ik + b_k``. It is convex, and solved by the alternating direction method of
+multipliers: ``f`` without the constraint, ``q`` on the simplex, and ``f = q`` in the end.
+
+**The level is free.** Write ``f^k = 1/C + h^k``. The ``h^k`` sum to 0, so that their products with the level
+cancel in the sum over classes: the penalty of ``f`` is that of ``h`` and a constant. The solver looks for
+``h``. The scores are the same, and there is a solution even in features that cannot sum to 1 on every row.
+
+**The coupling is a change of space.** The step for ``f`` adds ``r/2 ||f - e||^2``. It joins the norm, whose
+graph part becomes ``g L + r I``; without a loss the minimiser is ``T^-1 A* r e``, and the loss adds to it the
+solution of a supervised problem on the labelled rows. One factorisation serves all iterations and classes.
+(A coupling may differ from row to row: the projection of a row does not depend on it.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from weakly.graphs._anchors import AnchorLaplacian
+from weakly.losses import LOSSES
+from weakly.rows._device import to_host
+from weakly.solvers._hinge_dual import solve_hinge_dual
+from weakly.solvers._result import SolverResult
+from weakly.solvers._simplex import project_simplex
+from weakly.spaces import (
+    CorrectedSpace,
+    DeformedSpace,
+    FeatureSpace,
+    KernelSpace,
+    Restriction,
+    deform,
+    restrict,
+)
+
+_RELAXATION = 1.6  # [boyd2011] section 3.4.3
+_PRECISION = 100  # of the hinge on the labelled rows, compared to the tolerance
+_LARGEST_ERROR = 1e-3  # of the factorisation; beyond it the scores cannot be trusted
+# Of the default coupling, found by trying: a factor, and the least penalty, as a part of the loss.
+_COUPLING = {"squared": 0.4, "squared_hinge": 1.0, "hinge": 1.0}
+_LEAST_PENALTY = 0.1
+
+
+def solve_simplex(
+    space: DeformedSpace,
+    rows: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    *,
+    loss: str = "squared",
+    coupling: float | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    callback: Callable[[np.ndarray], bool | None] | None = None,
+) -> SolverResult:
+    """Minimise a Laplacian objective over scores that lie on the simplex, by ADMM.
+
+    Parameters
+    ----------
+    space : DeformedSpace
+        The space of the problem without the constraint; its factorisation is not used.
+    rows : ndarray of shape (n_labeled,)
+        Labelled rows.
+    targets : ndarray of shape (n_labeled, n_columns)
+        Targets, a column for each class: 0 or 1 for "squared", -1 or +1 for the hinge losses.
+    weights : ndarray of shape (n_labeled,)
+        Weights of the labelled rows; positive for "hinge".
+    loss : {"squared", "squared_hinge", "hinge"}, default="squared"
+        The loss; "hinge" comes with an intercept. On the simplex no score is beyond the margin, and
+        "squared_hinge" is the squared loss of the signs.
+    coupling : float or None, default=None
+        Weight ``r`` that holds ``f`` and ``q`` together, on labelled rows more by the weight of the loss. It
+        changes the number of iterations, not the solution. ``None`` sets it from loss and penalties.
+    tol : float, default=1e-4
+        Largest relative residual at the solution.
+    max_iter : int, default=1000
+        Most iterations.
+    callback : callable, optional
+        ``callback(f)`` after each iteration, with the shares of all rows; ``False`` stops.
+
+    Returns
+    -------
+    SolverResult
+        ``x`` holds parameters of ``h = f - 1/C``. The shares of the classes are ``space.scores(x) + 1/C``, on
+        the simplex to the tolerance; the scores that the loss sees are ``space.scores(x) + intercept``.
+        ``objective`` has the penalty of ``h``, and ``criterion`` is the larger of the primal and the dual
+        residual, relative to the shares and to the forces on them. Where the factorisation is too inexact,
+        the status is "stalled", and the last criterion is its error.
+
+    See Also
+    --------
+    solve_restricted : Without the constraint.
+    project_simplex : The step for ``q``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.graphs import affinity_graph
+    >>> from weakly.manifold._simplex_admm import solve_simplex
+    >>> from weakly.spaces import KernelSpace, deform
+    >>> laplacian = affinity_graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).laplacian("unnormalized")
+    >>> space = deform(KernelSpace(np.eye(3)), laplacian, ambient=1e-9, graph=1.0)
+    >>> result = solve_simplex(space, np.array([0, 2]), np.eye(2), np.full(2, 1e6))
+    >>> (space.scores(result.x) + 1 / 2).round(3).tolist()
+    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    """
+    _check(space, loss, coupling)
+    problem = _Problem(space, rows, targets.astype(np.float64), weights.astype(np.float64), loss)
+    splitting = _split(problem, problem.default_coupling if coupling is None else float(coupling), tol)
+    point = splitting.start()
+    history = [(problem.objective(point), point.criterion)]
+    status = "max_iter"
+    while status == "max_iter" and len(history) <= max_iter:
+        point = splitting.advance(point)
+        history.append((problem.objective(point), point.criterion))
+        if callback is not None and callback(point.h + problem.level) is False:
+            status = "stopped"
+        if point.criterion <= tol:
+            status = "converged"
+    objectives, criteria = np.array(history).T
+    error = splitting.error(point)
+    if error > max(tol, _LARGEST_ERROR):
+        criteria[-1], status = max(error, criteria[-1]), "stalled"
+    return SolverResult(
+        point.theta, objectives, criteria, len(history) - 1, status, intercept=point.intercept
+    )
+
+
+def _check(space: DeformedSpace, loss: str, coupling: float | None) -> None:
+    if loss not in _COUPLING:
+        raise ValueError(f"loss is {loss!r}: use 'squared', 'squared_hinge' or 'hinge'.")
+    if coupling is not None and not 0 < coupling < np.inf:
+        raise ValueError(f"coupling is {coupling}: it must be a positive number.")
+    if isinstance(space.base, CorrectedSpace):
+        raise ValueError("a CorrectedSpace has no factorisation: use a FeatureSpace of its features.")
+
+
+class _Point(NamedTuple):
+    """An iterate: ``theta`` are the parameters of ``h``, and ``pull`` is what they were solved for."""
+
+    theta: np.ndarray
+    h: np.ndarray
+    intercept: np.ndarray
+    pull: np.ndarray
+    q: np.ndarray
+    multipliers: np.ndarray
+    criterion: float
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What is to be minimised, and by how much it bends."""
+
+    space: DeformedSpace
+    rows: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    loss: str
+
+    @property
+    def level(self) -> float:
+        return 1 / self.targets.shape[1]
+
+    def objective(self, point: _Point) -> float:
+        space, h = self.space, point.h
+        losses = self.weights @ LOSSES[self.loss].value(self.targets, h[self.rows] + point.intercept)
+        norm = space.ambient * space.base.inner(point.theta, point.theta, h).sum()
+        return float(losses.sum() + (norm + space.graph * np.vdot(h, space.laplacian @ h)) / 2)
+
+    @property
+    def default_coupling(self) -> float:
+        """About the geometric mean of the curvatures of loss and penalty, averaged over all rows.
+
+        Where rows outnumber parameters they move together, and each must be held the harder.
+        """
+        space, base = self.space, self.space.base
+        if isinstance(base, KernelSpace):
+            variance = float(base.gram.diagonal().mean())
+        else:
+            assert isinstance(base, FeatureSpace)
+            values = base.features.data if sp.issparse(base.features) else to_host(base.features)
+            variance = float(np.vdot(values, values)) / base.n_rows
+        loss = self.weights.sum() / space.n_rows
+        penalty = space.ambient / (variance or 1.0) + space.graph * float(space.laplacian.diagonal().mean())
+        mean = float(np.sqrt(loss * (penalty + _LEAST_PENALTY * loss)))
+        return _COUPLING[self.loss] * max(space.n_rows / space.n_params, 1.0) * mean or 1.0
+
+
+@dataclass(frozen=True)
+class _Splitting:
+    """The steps of ADMM, with a coupling ``r`` of each row and ``coupled``, the space with it in the norm."""
+
+    problem: _Problem
+    coupled: DeformedSpace
+    r: np.ndarray
+    step: _LabeledStep
+
+    def start(self) -> _Point:
+        """Equal shares on all rows, where the pull of the loss has no counterweight."""
+        space, n_columns = self.coupled, self.problem.targets.shape[1]
+        zeros = np.zeros((space.n_rows, n_columns), dtype=space.dtype)
+        theta, intercept = np.zeros((space.n_params, n_columns)), np.full(n_columns, self.problem.level)
+        return _Point(theta, zeros, intercept, zeros, zeros + self.problem.level, zeros, criterion=1.0)
+
+    def advance(self, point: _Point) -> _Point:
+        space, rows, r, level = self.coupled, self.problem.rows, self.r, self.problem.level
+        q, multipliers = point.q, point.multipliers
+        pull = r * (q - level) - multipliers
+        theta = space.factor.solve(space.base.adjoint(pull))
+        labeled = self.step(space.scores(theta, rows))
+        theta = theta + labeled.theta  # [tvsvm] Eqs. (96) and (121)
+        pull[rows] += labeled.forces
+        h = space.scores(theta)
+        f = h + level
+        relaxed = _RELAXATION * f + (1 - _RELAXATION) * q
+        new_q = project_simplex(relaxed + multipliers / r)  # [tvsvm] Eqs. (98) and (124)
+        new_multipliers = multipliers + r * (relaxed - new_q)  # missing in [tvsvm]
+        # By so much the new multipliers miss the gradient of the objective at f.
+        miss = r * ((_RELAXATION - 1) * (f - q) - (new_q - q))
+        criterion = max(_relative(f - new_q, f, new_q), _relative(miss, new_multipliers, labeled.forces))
+        return _Point(theta, h, labeled.intercept, pull, new_q, new_multipliers, criterion)
+
+    def error(self, point: _Point) -> float:
+        """Relative residual of ``T theta = A* pull``, which the factorisation was to solve."""
+        wanted = self.coupled.base.adjoint(point.pull)
+        return _relative(self.coupled.image(point.theta) - wanted, wanted)
+
+
+def _split(problem: _Problem, coupling: float, tol: float) -> _Splitting:
+    space, rows, targets, weights = problem.space, problem.rows, problem.targets, problem.weights
+    r = np.full((space.n_rows, 1), coupling, dtype=space.dtype)
+    r[rows, 0] += weights  # where the loss pulls, or its counterweight would take long to grow
+    if isinstance(space.laplacian, AnchorLaplacian):
+        penalty = space.laplacian.coupled(space.graph, r[:, 0])
+    else:
+        penalty = sp.csr_array(space.graph * space.laplacian + sp.diags_array(r[:, 0]))
+    coupled = deform(space.base, penalty, ambient=space.ambient, graph=1.0)
+    small = restrict(coupled, rows)
+    if problem.loss == "hinge":
+        step = _hinge_step(small, targets, weights, tol / _PRECISION)
+    else:
+        step = _ridge_step(small, targets, weights, problem.level)
+    return _Splitting(problem, coupled, r, step)
+
+
+class _Labeled(NamedTuple):
+    """What the loss adds: parameters, minus its gradient on the labelled rows, and the intercept."""
+
+    theta: np.ndarray
+    forces: np.ndarray
+    intercept: np.ndarray
+
+
+_LabeledStep = Callable[[np.ndarray], _Labeled]  # from the scores of the labelled rows without the loss
+
+
+def _ridge_step(small: Restriction, targets: np.ndarray, weights: np.ndarray, level: float) -> _LabeledStep:
+    normal = small.space.normal_equations(weights)
+    intercept = np.full(targets.shape[1], level)
+
+    def step(offsets: np.ndarray) -> _Labeled:
+        missing = targets - level - offsets
+        theta = normal.solve(missing)
+        forces = weights[:, None] * (missing - small.space.scores(theta))
+        return _Labeled(small.lift(theta), forces, intercept)
+
+    return step
+
+
+def _hinge_step(small: Restriction, targets: np.ndarray, weights: np.ndarray, tol: float) -> _LabeledStep:
+    """The step for the hinge, whose intercept includes the level."""
+    if isinstance(small.space, KernelSpace):
+        gram = small.space.gram
+    else:
+        assert isinstance(small.space, FeatureSpace)
+        gram = small.space.features @ small.space.features.T
+    dual: np.ndarray | None = None
+
+    def step(offsets: np.ndarray) -> _Labeled:
+        nonlocal dual
+        result = solve_hinge_dual(gram, offsets, targets, weights, dual=dual, tol=tol)  # [tvsvm] Eq. (120)
+        dual = result.dual
+        theta = small.lift(small.space.adjoint(result.x))
+        return _Labeled(theta, result.x, np.asarray(result.intercept))
+
+    return step
+
+
+def _relative(difference: np.ndarray, *parts: np.ndarray) -> float:
+    scale = max(float(np.linalg.norm(part)) for part in parts)
+    return float(np.linalg.norm(difference)) / (scale or 1.0)

@@ -1,0 +1,234 @@
+"""Margins of bags by turns: fit a machine to the instances that were chosen, then choose again by its scores.
+
+Neither half of a turn can raise the objective, so it falls until no choice changes: a local optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from weakly.multi_instance._group_hinge import solve_group_hinge
+from weakly.solvers._hinge_dual import balanced
+from weakly.solvers._label_sets import KeyInstances
+from weakly.solvers._result import SolverResult
+
+Callback = Callable[..., bool | None]
+
+_LEAST_GAIN = 1e-9  # relative fall of the objective that counts as one
+
+
+def solve_bag_margin(
+    gram: np.ndarray,
+    bag_of: np.ndarray,
+    is_positive: np.ndarray,
+    costs: np.ndarray,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 100,
+    callback: Callback | None = None,
+) -> SolverResult:
+    """Minimise ``||f||^2 / 2 + sum_bags c_B max(1 - Y_B max_{i in B} (f_i + b), 0)`` from the means of bags.
+
+    This is MI-SVM ([andrews2003] section 4): a positive bag is represented by the instance with the largest
+    score, and of a negative bag the worst instance counts.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_rows, n_rows)
+        Kernel between the instances.
+    bag_of : ndarray of int of shape (n_rows,)
+        Number of the bag of each, from 0; no bag is empty.
+    is_positive : ndarray of bool of shape (n_bags,)
+        Which bags are positive; both kinds occur.
+    costs : ndarray of shape (n_bags,)
+        Cost ``c`` of each bag.
+    tol : float, default=1e-4
+        Of each machine, in units of the scores.
+    max_iter : int, default=100
+        Most machines.
+    callback : callable, optional
+        Called with the turn and its objective; ``False`` ends the search.
+
+    Returns
+    -------
+    SolverResult
+        ``x`` are coefficients of the instances, ``objective`` has an entry per machine for chosen instances,
+        ``criterion`` the relative duality gap of the last, ``labels`` the choice: 1 for representatives of
+        positive bags, -1 in negative bags, else 0.
+
+    See Also
+    --------
+    solve_instance_margin : Labels for all instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.multi_instance._key_margin import solve_bag_margin
+    >>> rows = np.array([[0.1], [3.0], [0.0], [-1.0]])
+    >>> found = solve_bag_margin(rows @ rows.T, np.array([0, 0, 1, 1]), np.array([True, False]), np.ones(2))
+    >>> found.labels.tolist()
+    [[0.0, 1.0, -1.0, -1.0]]
+    """
+    turns = _BagTurns(gram, bag_of, is_positive, costs, tol)
+    first = turns.fit_means()
+    scores = gram @ first.x
+    if np.ptp(scores) <= tol:  # the means are one point to it, and the rest would be left to rounding
+        in_positive = is_positive[bag_of]
+        scores = gram @ (in_positive / in_positive.sum() - ~in_positive / (~in_positive).sum())
+    return _take_turns(turns, turns.choose(scores), first, max_iter, callback)
+
+
+def solve_instance_margin(
+    gram: np.ndarray,
+    bag_of: np.ndarray,
+    is_positive: np.ndarray,
+    costs: np.ndarray,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 100,
+    callback: Callback | None = None,
+) -> SolverResult:
+    """Minimise ``||f||^2 / 2 + sum_i c_i max(1 - y_i (f_i + b), 0)`` over ``f``, ``b`` and labels ``y``.
+
+    This is mi-SVM ([andrews2003] section 3): instances of negative bags are negative, and at least one of
+    each positive bag is positive. It starts with all instances of positive bags positive.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_rows, n_rows)
+        Kernel between the instances.
+    bag_of : ndarray of int of shape (n_rows,)
+        Number of the bag of each, from 0; no bag is empty.
+    is_positive : ndarray of bool of shape (n_bags,)
+        Which bags are positive; both kinds occur.
+    costs : ndarray of shape (n_bags,)
+        Cost ``c`` of the instances of each bag.
+    tol : float, default=1e-4
+        Of each machine, in units of the scores.
+    max_iter : int, default=100
+        Most machines.
+    callback : callable, optional
+        Called with the turn and its objective; ``False`` ends the search.
+
+    Returns
+    -------
+    SolverResult
+        ``x`` are coefficients of the instances, ``objective`` has an entry per machine, ``criterion`` the
+        relative duality gap of the last, ``labels`` the signs of the instances.
+
+    See Also
+    --------
+    solve_bag_margin : One representative of each positive bag.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.multi_instance._key_margin import solve_instance_margin
+    >>> rows, is_positive = np.array([[-0.5], [3.0], [0.0], [-1.0]]), np.array([True, False])
+    >>> found = solve_instance_margin(rows @ rows.T, np.array([0, 0, 1, 1]), is_positive, np.ones(2))
+    >>> found.labels.tolist()
+    [[-1.0, 1.0, -1.0, -1.0]]
+    """
+    turns = _InstanceTurns(gram, bag_of, is_positive, costs, tol)
+    return _take_turns(turns, turns.all_alike, None, max_iter, callback)
+
+
+class _BagTurns:
+    """Representatives of positive bags, and all instances of negative bags with a loss per bag."""
+
+    def __init__(
+        self, gram: np.ndarray, bag_of: np.ndarray, is_positive: np.ndarray, costs: np.ndarray, tol: float
+    ) -> None:
+        self.gram, self.costs, self.tol = gram, costs, tol
+        self.keys = KeyInstances.of_bags(bag_of, is_positive)
+        self.groups = np.empty(len(self.keys.signs), dtype=np.intp)
+        self.groups[self.keys.owner] = bag_of
+
+    def fit_means(self) -> SolverResult:
+        lines = abs(self.keys.lines(self.keys.means()))  # the signs stand beside, as the bias has none
+        machine = self._solve(lines @ (lines @ self.gram).T, None)
+        return replace(machine, x=machine.x @ lines)
+
+    def fit(self, choice: np.ndarray, before: SolverResult | None = None) -> SolverResult:
+        rows = np.empty(len(self.groups), dtype=np.intp)
+        chosen = np.flatnonzero(choice)
+        rows[self.keys.owner[chosen]] = chosen
+        machine = self._solve(self.gram[np.ix_(rows, rows)], before)
+        x = np.zeros(len(choice))
+        x[rows] = machine.x
+        return replace(machine, x=x)
+
+    def _solve(self, gram: np.ndarray, before: SolverResult | None) -> SolverResult:
+        dual = None if before is None else before.dual
+        return solve_group_hinge(gram, self.keys.signs, self.groups, self.costs, dual=dual, tol=self.tol)
+
+    def choose(self, scores: np.ndarray) -> np.ndarray:
+        return self.keys.best(np.ones(len(self.keys.signs)), scores)
+
+
+class _InstanceTurns:
+    """Signs of all instances."""
+
+    def __init__(
+        self, gram: np.ndarray, bag_of: np.ndarray, is_positive: np.ndarray, costs: np.ndarray, tol: float
+    ) -> None:
+        self.gram, self.costs, self.tol = gram, costs[bag_of], tol
+        self.keys = KeyInstances.of_bags(bag_of, is_positive)
+        self.all_alike = np.where(is_positive, 1.0, -1.0)[bag_of]
+        self.alone = np.arange(len(bag_of))
+
+    def fit(self, choice: np.ndarray, before: SolverResult | None = None) -> SolverResult:
+        dual = None
+        if before is not None:  # coefficients of instances that changed their sign start from 0
+            kept = np.maximum(before.x * choice, 0) * choice
+            dual = balanced(kept[:, None])[:, 0] * choice
+        return solve_group_hinge(self.gram, choice, self.alone, self.costs, dual=dual, tol=self.tol)
+
+    def choose(self, scores: np.ndarray) -> np.ndarray:
+        is_key = self.keys.best(np.ones(len(self.keys.signs)), scores) > 0
+        return np.where((self.all_alike > 0) & ((scores > 0) | is_key), 1.0, -1.0)
+
+
+def _take_turns(
+    turns: _BagTurns | _InstanceTurns,
+    choice: np.ndarray,
+    machine: SolverResult | None,
+    max_iter: int,
+    callback: Callback | None,
+) -> SolverResult:
+    """Fit and choose until the choice stays, or the objective does; ties could go round for ever."""
+    objectives: list[float] = []
+    status = "max_iter"
+    try:
+        while len(objectives) < max_iter:
+            machine = turns.fit(choice, machine)
+            fitted = choice
+            objectives.append(float(machine.objective[-1]))
+            better = turns.choose(turns.gram @ machine.x + machine.intercept)
+            if (better == choice).all() or (len(objectives) > 1 and _stays(*objectives[-2:])):
+                status = machine.status
+                break
+            if callback is not None and callback(len(objectives), objectives[-1]) is False:
+                status = "stopped"
+                break
+            choice = better
+    except KeyboardInterrupt:
+        if not objectives:  # there is no machine to stop with
+            raise
+        status = "interrupted"
+    assert machine is not None
+    return replace(
+        machine,
+        objective=np.array(objectives),
+        criterion=machine.criterion[-1:],
+        n_iter=len(objectives),
+        status=status,
+        labels=fitted[None],
+    )
+
+
+def _stays(before: float, after: float) -> bool:
+    return after >= before * (1 - _LEAST_GAIN)

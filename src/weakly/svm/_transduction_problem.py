@@ -1,0 +1,232 @@
+"""The problem of a transductive support vector machine, and what all its optimisers end with.
+
+Over functions ``f``, offsets ``b`` and signs ``y`` of the unlabelled rows, of which a given number is
+positive, it is to minimise ::
+
+    J  =  ||f||^2 / 2  +  sum_labelled C V(y_i (f_i + b))  +  sum_unlabelled C* V(y_i (f_i + b))
+
+with the squared hinge ``V(t) = max(1 - t, 0)^2 / 2``. For given signs it is an ordinary machine; for a given
+function the best signs follow the order of the scores. Taken in turn these two steps only ever lower ``J``,
+and end where the machine gives each row the sign that it was fitted to. An optimiser is a way to find good
+scores to begin this end game with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg as sla
+import scipy.sparse as sp
+
+from weakly.solvers._centered_rows import CenteredRows
+from weakly.solvers._label_sets import SignSet
+from weakly.solvers._result import SolverResult
+from weakly.solvers._row_losses import TwoSided
+from weakly.solvers._row_newton import RowFit, RowSpace, fit_rows
+from weakly.spaces import FeatureSpace, KernelSpace
+
+_MOST_ROUNDS = 100  # of the end game; it is over after a few
+
+Callback = Callable[[float], bool | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """Rows that are to be labelled, and the spaces over them: the same for all classes.
+
+    Parameters
+    ----------
+    space : KernelSpace or FeatureSpace
+        Functions over all rows, in float64 where it is dense.
+    unlabeled : ndarray of shape (n_unlabeled,)
+        Rows without a label.
+    """
+
+    space: KernelSpace | FeatureSpace
+    unlabeled: np.ndarray
+
+    @cached_property
+    def _means(self) -> np.ndarray:
+        """Mean feature of the unlabelled rows, or their mean kernel with each row."""
+        matrix = self.space.features if isinstance(self.space, FeatureSpace) else self.space.gram
+        return matrix[self._anchors].mean(axis=0)
+
+    @cached_property
+    def _anchors(self) -> np.ndarray:
+        return self.unlabeled if len(self.unlabeled) else np.arange(self.space.n_rows)
+
+    @cached_property
+    def centered(self) -> RowSpace:
+        """The functions whose mean over the unlabelled rows is 0: with an offset they have any mean."""
+        if isinstance(self.space, KernelSpace):
+            gram = self.space.gram - self._means
+            gram -= self._means[:, None] - self._means[self._anchors].mean()
+            return KernelSpace(gram)
+        if sp.issparse(self.space.features):
+            return CenteredRows(self.space.features, self._means.astype(np.float64))
+        features = self.space.features - self._means
+        return FeatureSpace(features if self._frame is None else features @ self._frame)
+
+    @cached_property
+    def _frame(self) -> np.ndarray | None:
+        """Orthonormal basis of the centered samples, where these are fewer than dense features.
+
+        The function of every machine is a sum of samples: other directions cost work and change nothing.
+        """
+        space = self.space
+        if isinstance(space, KernelSpace) or sp.issparse(space.features) or space.n_params <= space.n_rows:
+            return None
+        return sla.qr((space.features - self._means).T, mode="economic", check_finite=False)[0]
+
+    @cached_property
+    def coordinates(self) -> FeatureSpace | CenteredRows:
+        """The same as features, of which gradients may be taken one by one."""
+        if not isinstance(self.centered, KernelSpace):
+            return self.centered
+        values, vectors = np.linalg.eigh(self.centered.gram)
+        kept = values > 1e-10 * values[-1]
+        return FeatureSpace(vectors[:, kept] * np.sqrt(values[kept]))
+
+    def uncentered(self, theta: np.ndarray, offset: float) -> tuple[np.ndarray, float]:
+        """The same function and offset by parameters of the space as it was given."""
+        if isinstance(self.space, FeatureSpace):
+            theta = theta if self._frame is None else self._frame @ theta
+            return theta, float(offset - self._means @ theta)
+        raw = theta.copy()
+        raw[self._anchors] -= theta.sum() / len(self._anchors)
+        return raw, float(offset - self._means @ raw)
+
+
+@dataclass(frozen=True, eq=False)
+class Transduction:
+    """The problem of one class against the others.
+
+    Parameters
+    ----------
+    ground : Ground
+        The rows.
+    label_set : SignSet
+        Known signs, and the bounds of the number of positive ones among the others.
+    costs : ndarray of shape (n_rows,)
+        ``C`` of each labelled row, and ``C*``, the same for all unlabelled ones.
+    share : float
+        Share of positive signs among the unlabelled rows, of which the bounds are the rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.solvers._label_sets import SignSet
+    >>> from weakly.svm._transduction_problem import Ground, Transduction
+    >>> from weakly.svm._transduction_search import solve_transduction
+    >>> from weakly.spaces import FeatureSpace
+    >>> ground = Ground(FeatureSpace(np.array([[-2.0], [2.0], [-1.5], [1.5]])), np.array([2, 3]))
+    >>> signs = SignSet(np.array([0, 1]), np.array([-1.0, 1.0]), n_rows=4, least=1, most=1)
+    >>> problem = Transduction(ground, signs, np.ones(4), share=0.5)
+    >>> solve_transduction(problem, "switching").labels.tolist()
+    [[-1.0, 1.0, -1.0, 1.0]]
+    """
+
+    ground: Ground
+    label_set: SignSet
+    costs: np.ndarray
+    share: float
+
+    @cached_property
+    def unlabeled_costs(self) -> np.ndarray:
+        """``C*`` on unlabelled rows, 0 on the others."""
+        costs = np.zeros_like(self.costs)
+        costs[self.ground.unlabeled] = self.costs[self.ground.unlabeled]
+        return costs
+
+    @cached_property
+    def labeled_loss(self) -> TwoSided:
+        """The loss of the labelled rows."""
+        signs = np.zeros_like(self.costs)
+        signs[self.label_set.known] = self.label_set.signs
+        return TwoSided(self.costs * (signs > 0), self.costs * (signs < 0))
+
+    @property
+    def mean_score(self) -> float:
+        """Mean of scores that are nothing but signs with the right share."""
+        return 2 * self.share - 1
+
+    def loss_of(self, labels: np.ndarray, factor: float = 1.0) -> TwoSided:
+        """The loss when all rows have a label; ``factor`` is one of ``C*``."""
+        costs, known = factor * self.unlabeled_costs, self.labeled_loss
+        return TwoSided(known.positive + costs * (labels > 0), known.negative + costs * (labels < 0))
+
+    def best_labels(self, scores: np.ndarray) -> np.ndarray:
+        """The labels with the least loss: as the difference of both losses grows with the score, by rank."""
+        return self.label_set.best(np.ones(len(scores)), scores)
+
+    def machine_of(self, labels: np.ndarray, start: RowFit | None, tol: float, factor: float = 1.0) -> RowFit:
+        """The machine for given labels, in the centred space."""
+        return fit_rows(self.ground.centered, self.loss_of(labels, factor), start=start, tol=tol)
+
+    def supervised(self, tol: float) -> RowFit:
+        """The machine of the labelled rows, in the centred space."""
+        return fit_rows(self.ground.centered, self.labeled_loss, tol=tol)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Scores that an optimiser has reached, and the machine behind them if they come from one."""
+
+    scores: np.ndarray
+    machine: RowFit | None = None
+
+
+Search = Iterator[Found]  # what optimisers are: it goes on until they have nothing better
+
+
+def settle(
+    problem: Transduction, found: Found, tol: float, most_rounds: int = _MOST_ROUNDS
+) -> tuple[RowFit, np.ndarray, list[float]]:
+    """Label and fit in turn until the labels stay: machine, labels, and the objective after each fit."""
+    labels, machine = problem.best_labels(found.scores), found.machine
+    history: list[float] = []
+    while True:
+        machine = problem.machine_of(labels, machine, tol)
+        history.append(machine.objective)
+        better = problem.best_labels(machine.scores)
+        if np.array_equal(better, labels) or len(history) == most_rounds:
+            return machine, labels, history
+        labels = better
+
+
+def finish(
+    problem: Transduction, search: Search, *, tol: float, callback: Callback | None = None
+) -> SolverResult:
+    """Run an optimiser to its end and settle what it found; where it is stopped, no more than fit to that."""
+    found: Found | None = None
+    n_iter, status = 0, "converged"
+    try:
+        if callback is not None and callback(0.0) is False:
+            search, status = iter(()), "stopped"
+        for better in search:
+            found, n_iter = better, n_iter + 1
+            if callback is not None and callback(float(n_iter)) is False:
+                status = "stopped"
+                break
+    except KeyboardInterrupt:
+        status = "interrupted"
+    if found is None:
+        supervised = problem.supervised(tol)
+        found = Found(supervised.scores, supervised)
+    n_rounds = _MOST_ROUNDS if status == "converged" else 1
+    machine, labels, history = settle(problem, found, tol, n_rounds)
+    if status == "converged" and not machine.converged:
+        status = "max_iter"
+    theta, offset = problem.ground.uncentered(machine.theta, machine.offset)
+    return SolverResult(
+        x=theta,
+        objective=np.array(history),
+        criterion=np.full(len(history), machine.criterion),
+        n_iter=n_iter,
+        status=status,
+        intercept=offset,
+        labels=labels[None],
+    )
