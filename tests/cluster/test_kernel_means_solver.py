@@ -196,6 +196,13 @@ def test_stopping_early():
     starts = random_codes(rng, 2, 200, 6)
     stopped = solve_kernel_means(space, starts, 6, callback=lambda: True)
     assert (stopped.status, stopped.n_iter, len(stopped.objective)) == ("stopped", 1, 2)
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    interrupted = solve_kernel_means(space, starts, 6, callback=interrupt)
+    assert interrupted.status == "interrupted"
+    np.testing.assert_array_equal(interrupted.labels, stopped.labels)
     cut = solve_kernel_means(space, starts, 6, tol=1e-12, max_iter=2)
     assert (cut.status, cut.n_iter) == ("max_iter", 2)
     none = solve_kernel_means(space, starts, 6, max_iter=0)

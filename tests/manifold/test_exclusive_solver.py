@@ -141,6 +141,15 @@ def test_starts_stops_and_errors():
 
     stopped = solve_exclusive(space, ROWS, signs, weights, penalty=1.0, callback=watch)
     assert (stopped.status, stopped.n_iter, seen[0]) == ("stopped", 3, (30, 3))
+
+    def interrupt(scores):
+        if watch(scores):
+            raise KeyboardInterrupt
+
+    seen.clear()
+    interrupted = solve_exclusive(space, ROWS, signs, weights, penalty=1.0, callback=interrupt)
+    assert (interrupted.status, interrupted.n_iter) == ("interrupted", 3)
+    np.testing.assert_array_equal(interrupted.x, stopped.x)
     cut = solve_exclusive(space, ROWS, signs, weights, penalty=1.0, max_iter=2)
     assert (cut.status, cut.n_iter) == ("max_iter", 2)
     for wrong, message in (({"solver": "newton"}, "solver is"), ({"exclusive": "all"}, "exclusive is")):

@@ -201,9 +201,19 @@ def test_without_weight_all_shares_are_equal():
 def test_callback_sees_shares_and_stops(loss):
     problem = make_shares("kernel")
     seen = []
-    result = problem.solve(loss, callback=lambda shares: seen.append(shares) or len(seen) < 4)
+    result = problem.solve(loss, callback=lambda shares: seen.append(shares) or len(seen) >= 4)
     assert (result.status, result.n_iter, len(seen)) == ("stopped", 4, 4)
     np.testing.assert_array_equal(seen[-1], problem.shares(result))
+
+    def interrupt(shares):
+        seen.append(shares)
+        if len(seen) == 8:
+            raise KeyboardInterrupt
+
+    interrupted = problem.solve(loss, callback=interrupt)
+    assert (interrupted.status, interrupted.n_iter) == ("interrupted", 4)
+    np.testing.assert_array_equal(interrupted.x, result.x)
+    np.testing.assert_array_equal(interrupted.objective, result.objective)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

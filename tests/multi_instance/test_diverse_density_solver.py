@@ -264,9 +264,7 @@ def test_a_callback_sees_energies_and_stops(cause, monkeypatch):
     assert (np.diff(seen) < 0).all()
     monkeypatch.setattr(module, "_BLOCK_BYTES", 3000)
     n_calls = []
-    result = solve(
-        problem, cause=cause, callback=lambda energy: len(n_calls) < 3 and not n_calls.append(energy)
-    )
+    result = solve(problem, cause=cause, callback=lambda energy: len(n_calls) == 3 or n_calls.append(energy))
     assert (len(n_calls), result.n_iter, result.status) == (3, 4, "stopped")
 
 

@@ -255,7 +255,7 @@ def test_a_callback_ends_the_turns(solver):
 
     def stop_at_two(turn, objective):
         seen.append((turn, objective))
-        return turn < 2
+        return turn >= 2
 
     result = solver(*problem, callback=stop_at_two)
     assert whole.n_iter > 2

@@ -121,7 +121,7 @@ class Watch:
             return None
         if self.interrupt:
             raise KeyboardInterrupt
-        return False
+        return True
 
 
 @pytest.mark.parametrize("kind", KINDS)

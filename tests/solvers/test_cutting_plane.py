@@ -190,6 +190,10 @@ def test_weights_that_did_not_settle_are_said_to_be_so(monkeypatch):
     assert solve_cutting_plane(machine, start, max_labels=50).status == "max_iter"
 
 
+def interrupt():
+    raise KeyboardInterrupt
+
+
 def test_why_it_stopped():
     machine, labels = tiny(1, "squared_hinge", n_rows=12)
     best = labels[int(np.argmin([oracle(machine, label[None]) for label in labels]))]
@@ -198,6 +202,9 @@ def test_why_it_stopped():
     assert len(full.labels) > 1
     assert solve_cutting_plane(machine, labels[0], tol=1e-6, max_labels=1).status == "max_iter"
     assert solve_cutting_plane(machine, labels[0], tol=1e-6, callback=lambda: True).status == "stopped"
+    interrupted = solve_cutting_plane(machine, labels[0], tol=1e-6, callback=interrupt)
+    assert (interrupted.status, interrupted.n_iter) == ("interrupted", 1)
+    np.testing.assert_array_equal(interrupted.labels, labels[:1])
     assert solve_cutting_plane(machine, best, tol=0.5).status == "converged"
     with pytest.raises(ValueError, match="use one of step, ascent, restarts"):
         solve_cutting_plane(machine, best, oracle="best")

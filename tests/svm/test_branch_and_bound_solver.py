@@ -345,7 +345,7 @@ def test_callback_stops():
     assert seen[0] == 0
     assert (np.diff(seen) > 0).all()
     assert (np.diff(seen) <= 256).all()
-    result = solve_branch_and_bound(problem, callback=lambda n_nodes: n_nodes < 500)
+    result = solve_branch_and_bound(problem, callback=lambda n_nodes: n_nodes >= 500)
     check_machine(problem, result)
     assert result.status == "stopped"
     assert 500 <= result.n_iter < 500 + 256

@@ -272,7 +272,7 @@ def test_callbacks_see_every_stage_and_stop(optimizer):
     assert seen == list(range(whole.n_iter + 1))
     assert whole.n_iter > 2
     for last in (0, 1, 2):
-        stopped = solve_transduction(problem, optimizer, callback=lambda n, last=last: n < last)
+        stopped = solve_transduction(problem, optimizer, callback=lambda n, last=last: n >= last)
         assert (stopped.status, stopped.n_iter) == ("stopped", last)
         check(problem, stopped)
         assert len(stopped.objective) == 1  # one machine, and no further labels
@@ -291,7 +291,7 @@ def test_an_interrupt_keeps_what_was_found(optimizer):
     result = finish(problem, interrupted(), tol=1e-4)
     assert (result.status, result.n_iter) == ("interrupted", 2)
     check(problem, result)
-    asked = solve_transduction(problem, optimizer, callback=lambda n: n < 2)
+    asked = solve_transduction(problem, optimizer, callback=lambda n: n >= 2)
     np.testing.assert_array_equal(result.labels, asked.labels)
 
 

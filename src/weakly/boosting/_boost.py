@@ -141,7 +141,7 @@ def boost(
     tol : float, default=0.0
         By how much, relative to the lowest so far.
     callback : callable
-        Called each round; ``False`` stops.
+        Called each round; True stops.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def boost(
             ensemble.models.append(model)
             ensemble.steps.append(length)
             labels, weights = _descend(ensemble, objective)
-            if callback() is False:
+            if callback():
                 ensemble.status = "stopped"
                 break
     return ensemble

@@ -257,7 +257,7 @@ class SplittingClustering(BoundedClustering):
             return _whole(space)
         rng = check_random_state(self.random_state)
         least, most = self._bounds(space.n_rows)
-        watch = watch_of(progress)
+        watch = progress.count
         if self.n_clusters == 2:
             signs = None if given is None else 2.0 * given - 1
             return self._halve(space, least, most, signs, rng, watch)[2]
@@ -287,11 +287,6 @@ class SplittingClustering(BoundedClustering):
         """Clusters of k-means in the space of the kernel, within the bounds."""
         seeds = seeded_codes(space, self.n_clusters, self.n_init, rng, spread_out=True)
         return solve_kernel_means(space, seeds, self.n_clusters, least=least, most=most).labels[0]
-
-
-def watch_of(progress):
-    """A callback that counts rounds, and is true once an interrupt ended one of several problems."""
-    return lambda: progress.count() is False
 
 
 def _renumbered(result, names):

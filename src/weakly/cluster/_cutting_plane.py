@@ -3,7 +3,7 @@
 from sklearn.utils import check_random_state
 
 from weakly._compat import StrOptions
-from weakly.cluster._base import BoundedClustering, functions_of, watch_of
+from weakly.cluster._base import BoundedClustering, functions_of
 from weakly.cluster._margin_planes import solve_margin_planes
 
 
@@ -149,6 +149,6 @@ class CuttingPlaneMaxMarginClustering(BoundedClustering):
         machine = self._centred(space, *self._bounds(space.n_rows))
         signs = None if given is None else 2.0 * given - 1
         start = self._first_split(space, machine, signs, check_random_state(self.random_state))
-        settings = {"tol": self.tol, "max_iter": self.max_iter, "callback": watch_of(progress)}
+        settings = {"tol": self.tol, "max_iter": self.max_iter, "callback": progress.count}
         result = solve_margin_planes(machine, start, float(self.C), float(self.balance), **settings)
         return functions_of(machine, result.x[None], result, result.intercept)

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 
 from weakly._compat import Interval, StrOptions
-from weakly.cluster._base import BoundedClustering, functions_of, watch_of
+from weakly.cluster._base import BoundedClustering, functions_of
 from weakly.cluster._margin_sdp import solve_margin_sdp
 from weakly.kernels import resolve_kernel
 from weakly.rows._memory import dense_bytes, require_fit
@@ -161,6 +161,6 @@ class GeneralizedMaxMarginClustering(BoundedClustering):
             ridge=max(self.ridge, rounding / machine.kernel.diagonal().mean()),
             tol=self.tol,
             max_iter=self.max_iter,
-            callback=watch_of(progress),
+            callback=progress.count,
         )
         return functions_of(machine, result.x[None], result, result.intercept)

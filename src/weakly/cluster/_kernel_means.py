@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from weakly._compat import Interval, StrOptions
-from weakly.cluster._base import BoundedClustering, Clusters, watch_of
+from weakly.cluster._base import BoundedClustering, Clusters
 from weakly.cluster._kernel_means_solver import seeded_codes, solve_kernel_means, squared_norms
 from weakly.cluster._starts import aligned_codes, near_codes
 from weakly.spaces import FeatureSpace
@@ -152,7 +152,7 @@ class KernelKMeans(BoundedClustering):
             most=most,
             tol=self.tol,
             max_iter=self.max_iter,
-            callback=watch_of(progress),
+            callback=progress.count,
         )
         theta, offset = result.x, result.intercept
         if self.n_clusters <= 2:

@@ -127,19 +127,23 @@ def _descend(
     scores, norms, sums = _means(space, codes, n_clusters, squares)
     runs = [_Run(run, [float(total)]) for run, total in zip(codes, sums, strict=True)]
     active = runs
-    for _ in range(max_iter):
-        proposed = np.array([_nearest(*run, *bounds) for run in zip(scores, norms, strict=True)])
-        scores, norms, sums = _means(space, proposed, n_clusters, squares)
-        for run, codes_of_run, total in zip(active, proposed, sums, strict=True):
-            run.take(codes_of_run, float(total), least_gain)
-        goes_on = [place for place, run in enumerate(active) if run.status == "max_iter"]
-        active, scores, norms = [active[place] for place in goes_on], scores[goes_on], norms[goes_on]
-        if not active:
-            break
-        if callback is not None and callback():
-            for run in active:
-                run.status = "stopped"
-            break
+    try:
+        for _ in range(max_iter):
+            proposed = np.array([_nearest(*run, *bounds) for run in zip(scores, norms, strict=True)])
+            scores, norms, sums = _means(space, proposed, n_clusters, squares)
+            for run, codes_of_run, total in zip(active, proposed, sums, strict=True):
+                run.take(codes_of_run, float(total), least_gain)
+            goes_on = [place for place, run in enumerate(active) if run.status == "max_iter"]
+            active, scores, norms = [active[place] for place in goes_on], scores[goes_on], norms[goes_on]
+            if not active:
+                break
+            if callback is not None and callback():
+                for run in active:
+                    run.status = "stopped"
+                break
+    except KeyboardInterrupt:
+        for run in active:
+            run.status = "interrupted"
     return runs
 
 

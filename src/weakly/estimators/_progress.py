@@ -42,12 +42,12 @@ class Progress:
         yield
         self._say(f"{name}: {time.perf_counter() - start:.2f} s")
 
-    def count(self, *state: object) -> bool | None:
+    def count(self, *state: object) -> bool:
         """Count an iteration; a callback that looks at nothing, and stops what comes after an interrupt."""
         self.n_iter += 1
         if self.n_iter % _EVERY == 1:
             self._say(f"iteration {self.n_iter}", end="\r")
-        return False if self.is_interrupted else None
+        return self.is_interrupted
 
     def watch(self, result: Any) -> Any:
         """Pass on what a solver returned; after an interrupt of one part ``count`` ends all others."""

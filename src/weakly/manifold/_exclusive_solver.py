@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from typing import Protocol, cast
 
 import numpy as np
 
 from weakly.losses import LOSSES, Loss
 from weakly.manifold._metric import Element, MetricProblem
-from weakly.manifold._metric_descent import History, Watch, descend_accelerated, descend_lbfgs
+from weakly.manifold._metric_descent import Iterates, Watch, descend_accelerated, descend_lbfgs, follow
 from weakly.regularizers import Exclusive
 from weakly.rows._device import to_host
 from weakly.solvers._result import SolverResult
@@ -120,7 +121,7 @@ def _solve_stages(
     space: DeformedSpace,
     stages: list[_Claims],
     theta: np.ndarray,
-    descend: Callable[..., tuple[Element, History, str]],
+    descend: Callable[[MetricProblem, Element, float], Iterates],
     tol: float,
     max_iter: int,
     watch: Watch,
@@ -129,16 +130,11 @@ def _solve_stages(
     n_iter = 0
     for claims in stages:
         problem = MetricProblem(space, claims)
-        u, history, status = descend(
-            problem,
-            problem.element(theta),
-            _norm_at_zero(problem, theta.shape),
-            tol if claims is stages[-1] else max(tol, _ROUGH),
-            max_iter - n_iter,
-            watch,
-        )
+        iterates = descend(problem, problem.element(theta), _norm_at_zero(problem, theta.shape))
+        enough = tol if claims is stages[-1] else max(tol, _ROUGH)
+        u, history, status = follow(iterates, enough, max_iter - n_iter, watch)
         theta, n_iter = u.theta, n_iter + len(history) - 1
-        if status == "stopped":
+        if status in ("stopped", "interrupted"):
             break
     objectives, criteria = np.array(history).T
     return SolverResult(theta, objectives, criteria, n_iter, status)
@@ -239,27 +235,21 @@ class _Claims:
         return slopes
 
 
-def _descend_as_printed(
-    problem: MetricProblem, u: Element, scale: float, tol: float, max_iter: int, watch: Watch
-) -> tuple[Element, History, str]:
+def _descend_as_printed(problem: MetricProblem, u: Element, scale: float) -> Iterates:
     """[per] Algorithm 1, with ``lambda_0 = 1`` and ``lambda_t`` where it prints ``alpha_t``."""
     space, claims = problem.space, cast(_Claims, problem.loss)
     if not isinstance(space.base, KernelSpace):
         raise ValueError("solver='paper' is written for exact kernels: use 'lbfgs' or 'apg'.")
     constant = _printed_constant(space, claims, problem.value(u))
     alpha = beta = u.theta
-    history = [(problem.value(u), problem.norm(problem.gradient(u)) / scale)]
-    while history[-1][1] > tol and len(history) <= max_iter:
-        share = 2 / (len(history) + 1)
+    for t in count(1):
+        yield u, problem.value(u), problem.norm(problem.gradient(u)) / scale
+        share = 2 / (t + 1)
         at = problem.element((1 - share) * alpha + share * beta)
         slope = space.base.scores(at.image + claims.slope(at.scores))
         beta = beta - slope / (share * constant)
         alpha = (1 - share) * alpha + share * beta
         u = problem.element(alpha)
-        history.append((problem.value(u), problem.norm(problem.gradient(u)) / scale))
-        if watch(u):
-            return u, history, "stopped"
-    return u, history, "converged" if history[-1][1] <= tol else "max_iter"
 
 
 def _printed_constant(space: DeformedSpace, claims: _Claims, value: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -14,42 +14,51 @@ _PATIENCE = 10  # steps in a row that gain nothing
 _GROWTH, _RELIEF = 2.0, 0.9  # of the constant of the accelerated method, where it was too small and where not
 
 History = list[tuple[float, float]]
+Iterates = Iterator[tuple[Element, float, float]]  # points, their objectives and relative gradients
 Watch = Callable[[Element], object]
 
 
-def descend_lbfgs(
-    problem: MetricProblem, u: Element, scale: float, tol: float, max_iter: int, watch: Watch
-) -> tuple[Element, History, str]:
-    """Minimise by L-BFGS with inner products of the space; objective and relative gradient after each step.
+def follow(iterates: Iterates, tol: float, max_iter: int, watch: Watch) -> tuple[Element, History, str]:
+    """Follow a method until its gradient is small, it has no further point, or ``watch`` returns True."""
+    u, value, criterion = next(iterates)
+    history = [(value, criterion)]
+    try:
+        while history[-1][1] > tol and len(history) <= max_iter:
+            found = next(iterates, None)
+            if found is None:
+                return u, history, "stalled"
+            u, value, criterion = found
+            history.append((min(value, history[-1][0]), criterion))
+            if watch(u):
+                return u, history, "stopped"
+    except KeyboardInterrupt:
+        return u, history, "interrupted"
+    return u, history, "converged" if history[-1][1] <= tol else "max_iter"
 
-    ``scale`` is the norm that gradients are compared with. ``watch`` sees every iterate and ends the method
-    where it returns True.
-    """
+
+def descend_lbfgs(problem: MetricProblem, u: Element, scale: float) -> Iterates:
+    """Minimise by L-BFGS with inner products of the space; ``scale`` is what gradients are compared with."""
     gradient = problem.gradient(u)
-    history = [(problem.value(u), problem.norm(gradient) / scale)]
+    lowest, criterion = problem.value(u), problem.norm(gradient) / scale
+    yield u, lowest, criterion
     pairs: list[tuple[Element, Element, float]] = []
     n_flat = 0
-    while history[-1][1] > tol and len(history) <= max_iter:
+    while n_flat < _PATIENCE:
         direction = _two_loops(problem, gradient, pairs)
         step = direction.times(problem.search(u, direction))
         moved = u.plus(step)
-        value, ahead = problem.value(moved), problem.gradient(moved)
+        value, ahead, last = problem.value(moved), problem.gradient(moved), criterion
         criterion = problem.norm(ahead) / scale
         # At last the objective is flat but for rounding, and the gradient alone can tell.
-        is_flat = value >= history[-1][0] - ROUNDING * abs(value) and criterion >= history[-1][1]
-        n_flat = n_flat + 1 if is_flat else 0
-        if n_flat == _PATIENCE:
-            return u, history, "stalled"
-        before, u, gradient = gradient, moved, ahead
-        change = gradient.plus(before, -1.0)
+        is_flat = value >= lowest - ROUNDING * abs(value) and criterion >= last
+        n_flat, lowest = n_flat + 1 if is_flat else 0, min(value, lowest)
+        change = ahead.plus(gradient, -1.0)
         curvature = problem.inner(step, change)
         # A change that is mostly rounding would send the next steps far away and back.
-        if curvature > 0 and problem.inner(change, change) > _NOISE**2 * problem.inner(u, u):
+        if curvature > 0 and problem.inner(change, change) > _NOISE**2 * problem.inner(moved, moved):
             pairs = [*pairs, (step, change, curvature)][-_MEMORY:]
-        history.append((min(value, history[-1][0]), criterion))
-        if watch(u):
-            return u, history, "stopped"
-    return u, history, "converged" if history[-1][1] <= tol else "max_iter"
+        u, gradient = moved, ahead
+        yield u, value, criterion
 
 
 def _two_loops(
@@ -69,14 +78,12 @@ def _two_loops(
     return direction
 
 
-def descend_accelerated(
-    problem: MetricProblem, u: Element, scale: float, tol: float, max_iter: int, watch: Watch
-) -> tuple[Element, History, str]:
+def descend_accelerated(problem: MetricProblem, u: Element, scale: float) -> Iterates:
     """Minimise by accelerated gradients, the constant found on the way, with restarts where it would rise."""
-    gradient = problem.gradient(u)
-    history = [(problem.value(u), problem.norm(gradient) / scale)]
+    gradient, lowest = problem.gradient(u), problem.value(u)
+    yield u, lowest, problem.norm(gradient) / scale
     ahead, ahead_gradient, momentum, constant = u, gradient, 1.0, 1.0
-    while history[-1][1] > tol and len(history) <= max_iter:
+    while True:
         value, squared = problem.value(ahead), problem.inner(ahead_gradient, ahead_gradient)
         while True:
             moved = ahead.plus(ahead_gradient, -1 / constant)
@@ -84,18 +91,15 @@ def descend_accelerated(
             if reached <= value - squared / (2 * constant) + ROUNDING * abs(value):
                 break
             constant *= _GROWTH
-        if reached > history[-1][0] + ROUNDING * abs(reached):
+        if reached > lowest + ROUNDING * abs(reached):
             if ahead is u:
-                return u, history, "stalled"
+                return
             ahead, ahead_gradient, momentum = u, gradient, 1.0  # restart from the last point
             continue
         grown = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        before, u = u, moved
+        before, u, lowest = u, moved, min(reached, lowest)
         gradient = problem.gradient(u)
-        history.append((min(reached, history[-1][0]), problem.norm(gradient) / scale))
-        if watch(u):
-            return u, history, "stopped"
+        yield u, reached, problem.norm(gradient) / scale
         share = (momentum - 1) / grown
         ahead = u.plus(u.plus(before, -1.0), share)
         ahead_gradient, momentum, constant = problem.gradient(ahead), grown, _RELIEF * constant
-    return u, history, "converged" if history[-1][1] <= tol else "max_iter"

@@ -86,7 +86,7 @@ def solve_simplex(
     max_iter : int, default=1000
         Most iterations.
     callback : callable, optional
-        ``callback(f)`` after each iteration, with the shares of all rows; ``False`` stops.
+        ``callback(f)`` after each iteration, with the shares of all rows; True stops.
 
     Returns
     -------
@@ -120,16 +120,19 @@ def solve_simplex(
     point = splitting.start()
     history = [(problem.objective(point), point.criterion)]
     status = "max_iter"
-    while status == "max_iter" and len(history) <= max_iter:
-        point = splitting.advance(point)
-        history.append((problem.objective(point), point.criterion))
-        if callback is not None and callback(point.h + problem.level) is False:
-            status = "stopped"
-        if point.criterion <= tol:
-            status = "converged"
+    try:
+        while status == "max_iter" and len(history) <= max_iter:
+            point = splitting.advance(point)
+            history.append((problem.objective(point), point.criterion))
+            if callback is not None and callback(point.h + problem.level):
+                status = "stopped"
+            if point.criterion <= tol:
+                status = "converged"
+    except KeyboardInterrupt:
+        history[-1], status = (problem.objective(point), point.criterion), "interrupted"
     objectives, criteria = np.array(history).T
     error = splitting.error(point)
-    if error > max(tol, _LARGEST_ERROR):
+    if error > max(tol, _LARGEST_ERROR) and status != "interrupted":
         criteria[-1], status = max(error, criteria[-1]), "stalled"
     return SolverResult(
         point.theta, objectives, criteria, len(history) - 1, status, intercept=point.intercept

@@ -69,7 +69,7 @@ def solve_diverse_density(
     max_iter : int, default=200
         Most steps from each start, for "one" over all choices of instances.
     callback : callable, optional
-        ``callback(energy)`` after each step, with the lowest energy of the starts at hand; ``False`` stops.
+        ``callback(energy)`` after each step, with the lowest energy of the starts at hand; True stops.
 
     Returns
     -------

@@ -50,7 +50,7 @@ def solve_bag_margin(
     max_iter : int, default=100
         Most machines.
     callback : callable, optional
-        Called with the turn and its objective; ``False`` ends the search.
+        Called with the turn and its objective; True ends the search.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def solve_instance_margin(
     max_iter : int, default=100
         Most machines.
     callback : callable, optional
-        Called with the turn and its objective; ``False`` ends the search.
+        Called with the turn and its objective; True ends the search.
 
     Returns
     -------
@@ -211,7 +211,7 @@ def _take_turns(
             if (better == choice).all() or (len(objectives) > 1 and _stays(*objectives[-2:])):
                 status = machine.status
                 break
-            if callback is not None and callback(len(objectives), objectives[-1]) is False:
+            if callback is not None and callback(len(objectives), objectives[-1]):
                 status = "stopped"
                 break
             choice = better

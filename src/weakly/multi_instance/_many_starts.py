@@ -75,7 +75,7 @@ def minimize_many(
     memory : int, default=10
         Steps from which the curvature is known.
     callback : callable, optional
-        ``callback(values)`` after each step, with the values of all starts; ``False`` stops.
+        ``callback(values)`` after each step, with the values of all starts; True stops.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def minimize_many(
             n_iter[at] += 1
             points[at], values[at] = batch.points, batch.values
             criteria[at] = relative_norms(batch.values, batch.gradients)
-            stopped = "stopped" if callback is not None and callback(values) is False else ""
+            stopped = "stopped" if callback is not None and callback(values) else ""
     except KeyboardInterrupt:
         stopped = "interrupted"
     return ManyMinima(points, values, criteria, n_iter, criteria <= tol, stopped)

@@ -64,7 +64,7 @@ def solve_conjugate(
         the same rows inside the margin. ``None`` goes on to ``tol``.
     callback : callable, optional
         ``callback(scores)`` after each iteration, with the scores of all rows (a tensor where the space is
-        on a device); ``False`` stops.
+        on a device); True stops.
 
     Returns
     -------
@@ -210,7 +210,7 @@ def _conjugate_gradients(
             if (energy <= target_norm**2).all():
                 break
             settling.watch(point.scores + step_scores)
-            if callback is not None and callback(point.scores + step_scores) is False:
+            if callback is not None and callback(point.scores + step_scores):
                 stopped = "stopped"
             momentum = _ratio(energy, previous)
             direction = residual + momentum * direction

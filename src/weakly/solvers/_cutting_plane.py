@@ -78,35 +78,41 @@ def solve_cutting_plane(
     history: list[tuple[float, float]] = []
     status, slack = None, 0.0
     kept: tuple[np.ndarray, WeightedLabels] | None = None
-    while status is None:
-        found = weigh_labels(machine, labels, weights, dual, rule=rule, tol=max(tol, slack))
-        labels, found = _prune(labels, found)
-        scale = abs(found.objective) or 1.0
-        better, norm = find_violated(machine, labels, found, oracle)
-        violation = (max(norm, found.norms.max()) - found.weights @ found.norms) / 2 / scale
-        # [wellsvm] line 6 of Algorithm 1, with the minus it lost in print
-        if better is None or (norm - found.norms.max()) / 2 <= tol * scale:
-            status = "converged"
-        elif history and history[-1][0] - found.objective <= tol * scale:
-            status = "stalled"
-        elif len(labels) >= max_labels:
-            status = "max_iter"
-        if status is not None and slack > tol:  # too early to tell: weigh the same labels well
-            status, slack, weights, dual = None, 0.0, found.weights, found.dual
-            continue
-        if kept is not None and machine.is_exact and found.objective > history[-1][0]:
-            (labels, found), status = kept, status or "stalled"  # the last vector gained nothing but rounding
-            break
-        history.append((found.objective, violation))
-        kept = labels, found
-        if status is None and callback is not None and callback():
-            status = "stopped"
-        elif status is None and better is not None:
-            share = 0.5 / (len(labels) + 1)
-            labels = np.vstack([labels, better])
-            weights, dual = np.append((1 - share) * found.weights, share), found.dual
-            slack = _SHARE_OF_GAIN * violation  # weights need be no better than what the next label gains
-    if status != "stopped" and not found.is_solved:
+    try:
+        while status is None:
+            found = weigh_labels(machine, labels, weights, dual, rule=rule, tol=max(tol, slack))
+            labels, found = _prune(labels, found)
+            scale = abs(found.objective) or 1.0
+            better, norm = find_violated(machine, labels, found, oracle)
+            violation = (max(norm, found.norms.max()) - found.weights @ found.norms) / 2 / scale
+            # [wellsvm] line 6 of Algorithm 1, with the minus it lost in print
+            if better is None or (norm - found.norms.max()) / 2 <= tol * scale:
+                status = "converged"
+            elif history and history[-1][0] - found.objective <= tol * scale:
+                status = "stalled"
+            elif len(labels) >= max_labels:
+                status = "max_iter"
+            if status is not None and slack > tol:  # too early to tell: weigh the same labels well
+                status, slack, weights, dual = None, 0.0, found.weights, found.dual
+                continue
+            if kept is not None and machine.is_exact and found.objective > history[-1][0]:
+                # The last vector gained nothing but rounding.
+                (labels, found), status = kept, status or "stalled"
+                break
+            history.append((found.objective, violation))
+            kept = labels, found
+            if status is None and callback is not None and callback():
+                status = "stopped"
+            elif status is None and better is not None:
+                share = 0.5 / (len(labels) + 1)
+                labels = np.vstack([labels, better])
+                weights, dual = np.append((1 - share) * found.weights, share), found.dual
+                slack = _SHARE_OF_GAIN * violation  # weights need be no better than what the next label gains
+    except KeyboardInterrupt:
+        if kept is None:
+            raise
+        (labels, found), status = kept, "interrupted"
+    if status not in ("stopped", "interrupted") and not found.is_solved:
         status = "max_iter"
     objectives, criteria = np.array(history).T
     return SolverResult(

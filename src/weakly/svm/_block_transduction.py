@@ -121,7 +121,7 @@ def solve_block_transduction(
     tol : float, default=1e-4
         Largest norm of the gradient of the machine, relative to that of its weights.
     callback : callable, optional
-        ``callback(n)`` after stage ``n`` of the search, and with 0 before it; ``False`` stops it.
+        ``callback(n)`` after stage ``n`` of the search, and with 0 before it; True stops it.
 
     Returns
     -------
@@ -145,11 +145,11 @@ def solve_block_transduction(
     n_iter, status = 0, "converged"
     try:
         search = _SEARCHES[optimizer](problem) if problem.n_unlabeled > 1 else iter(())
-        if callback is not None and callback(0.0) is False:
+        if callback is not None and callback(0.0):
             search, status = iter(()), "stopped"
         for better in search:
             machine, n_iter = better, n_iter + 1
-            if callback is not None and callback(float(n_iter)) is False:
+            if callback is not None and callback(float(n_iter)):
                 status = "stopped"
                 break
     except KeyboardInterrupt:

@@ -65,7 +65,7 @@ def solve_branch_and_bound(
         best labeling so far still has to be fitted, which takes as long as without a search.
     callback : callable, optional
         ``callback(n)`` when ``n`` nodes have been visited, before the first and then at most 256 apart;
-        ``False`` stops the search.
+        True stops the search.
 
     Returns
     -------
@@ -90,16 +90,16 @@ def solve_branch_and_bound(
     """
     deadline = np.inf if max_seconds is None else monotonic() + max_seconds
     search, status, chunk = _Search(problem, tol, deadline), "max_iter", 1
-    is_wanted = callback or (lambda n_nodes: True)
+    stops = callback or (lambda n_nodes: False)
     try:
-        if is_wanted(0.0) is False:
+        if stops(0.0):
             return search.report("stopped")
         search.begin()
         while not search.is_explored and search.n_nodes < max_nodes and search.n_sweeps:
             began = monotonic()
             search.advance(min(chunk, max_nodes - search.n_nodes))
             chunk = min(2 * chunk, _CHUNK) if monotonic() - began < _LOOK else max(chunk // 2, 1)
-            if is_wanted(float(search.n_nodes)) is False:
+            if stops(float(search.n_nodes)):
                 status = "stopped"
                 break
     except KeyboardInterrupt:

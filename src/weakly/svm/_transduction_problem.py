@@ -204,11 +204,11 @@ def finish(
     found: Found | None = None
     n_iter, status = 0, "converged"
     try:
-        if callback is not None and callback(0.0) is False:
+        if callback is not None and callback(0.0):
             search, status = iter(()), "stopped"
         for better in search:
             found, n_iter = better, n_iter + 1
-            if callback is not None and callback(float(n_iter)) is False:
+            if callback is not None and callback(float(n_iter)):
                 status = "stopped"
                 break
     except KeyboardInterrupt:

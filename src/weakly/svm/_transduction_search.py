@@ -59,7 +59,7 @@ def solve_transduction(
     tol : float, default=1e-4
         Largest norm of the gradient of the machine, relative to that of its function.
     callback : callable, optional
-        ``callback(n)`` after stage ``n`` of the search, and with 0 before it; ``False`` stops it.
+        ``callback(n)`` after stage ``n`` of the search, and with 0 before it; True stops it.
 
     Returns
     -------
