@@ -94,3 +94,12 @@ def test_minus_one_beside_empty_cells_is_refused_unless_it_is_said_what_it_means
     assert read_target(column, ["-1"]).codes.tolist() == [0, -1, -1, 1, -1, 0]
     assert read_target(column, [""]).codes.tolist() == [1, 0, -1, 2, 0, 1]
     assert read_target(pd.Series(["1", "-1", ""], name="sign")).codes.tolist() == [1, 0, -1]
+
+
+@pytest.mark.parametrize("marker", ["-1", "-1.0"])
+def test_minus_one_among_words_beside_empty_cells_is_refused_too(marker):
+    column = pd.Series(["cat", marker, "", "dog", marker, "cat"], name="kind")
+    with pytest.raises(UserError, match="both empty cells and -1"):
+        read_target(column)
+    assert read_target(column, [marker]).codes.tolist() == [0, -1, -1, 1, -1, 0]
+    assert read_target(column, [""]).classes == [marker, "cat", "dog"]

@@ -46,8 +46,7 @@ def read_target(column, missing_words=()):
     spellings = [Counter(group) for _, group in known.groupby(codes[~missing])]
     classes = [counter.most_common(1)[0][0] for counter in spellings]
     _require_classes(column.name, classes, len(known), numbers)
-    # Of two classes -1 is one; beside more it is what many programs write for a missing label.
-    if not missing_words and len(classes) > 2 and numbers is not None and (numbers == -1).any():
+    if not missing_words and _may_mark_missing(known, numbers, classes):
         raise UserError(
             f"column {column.name!r} has both empty cells and -1, which may mean missing too or be a class: "
             "add --missing -1 if it means missing, --missing '' if it is a class."
@@ -96,6 +95,13 @@ def _as_numbers(known):
     except InvalidOperation:
         return None
     return numbers if all(number.is_finite() for number in numbers) else None
+
+
+def _may_mark_missing(known, numbers, classes):
+    """Whether a label is -1, which many programs write for a missing one; of two numbers it is a class."""
+    if numbers is None:
+        return known.map(str).isin(["-1", "-1.0"]).any()
+    return len(classes) > 2 and (numbers == -1).any()
 
 
 def _is_crowd(classes, n_labels):
