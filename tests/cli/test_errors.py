@@ -80,6 +80,32 @@ def test_signals_during_a_fit(tmp_path, flowers, number, code, told):
     assert os.listdir(tmp_path) == ["t.csv"]
 
 
+# A prediction that lasts until it is stopped.
+SLOW_PREDICTION = """
+import time
+from weakly.cli import _predict, main
+
+def load(path):
+    print("predicting", flush=True)
+    time.sleep(60)
+
+_predict._load = load
+main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code", "told"), [(signal.SIGINT, 130, 1), (signal.SIGTERM, 143, 0)])
+def test_signals_during_a_prediction(tmp_path, number, code, told):
+    command = [sys.executable, "-c", SLOW_PREDICTION, "predict", "t.csv", "--model", "m.weakly"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) as process:
+        assert process.stdout.readline() == "predicting\n"
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=30)
+    assert (process.returncode, stdout, stderr.count("\n")) == (code, "", told)
+
+
 def test_lack_of_memory_is_one_line(label, monkeypatch):
     monkeypatch.setenv("WEAKLY_MEMORY_LIMIT", "1KB")
     result, files = label()

@@ -146,11 +146,20 @@ def label(
 
 @app.command()
 def predict(
-    table: Annotated[Path, typer.Argument(help="The table: .csv, .tsv or .parquet.", show_default=False)],
+    table: Annotated[
+        Path,
+        typer.Argument(
+            help="The table: .csv, .tsv (also .gz), .parquet or .xlsx; - for CSV on the standard input.",
+            show_default=False,
+        ),
+    ],
     model: Annotated[Path, typer.Option(help="The model: a file that `weakly label --save` wrote.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="Table with predictions.", show_default="TABLE.predicted.SUFFIX"),
+        typer.Option(
+            help="Table with predictions; - for CSV on the standard output.",
+            show_default="TABLE.predicted.SUFFIX",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ):
@@ -161,9 +170,9 @@ def predict(
 
     Example: `weakly predict new.csv --model flowers.weakly`
     """
-    from weakly.cli._predict import run_predict
+    with clean_stops(), one_line_errors():
+        from weakly.cli._predict import run_predict
 
-    with one_line_errors():
         run_predict(table, model, out=out, force=force)
 
 
