@@ -5,9 +5,10 @@ import sys
 import warnings
 
 import pytest
+import typer
 
 from weakly import LaplacianRLSClassifier
-from weakly.cli._errors import did_you_mean
+from weakly.cli._errors import clean_stops, did_you_mean
 from weakly.exceptions import FitInterruptedWarning
 
 SLOW_FIT = """
@@ -45,7 +46,15 @@ def interrupt_by_error():
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("interrupt", [interrupt_by_warning, interrupt_by_error])
+def interrupt_behind_another_error():
+    """As NumPy does where Ctrl-C stops a compiled module that loads."""
+    raise ValueError("no valid format string") from KeyboardInterrupt()
+
+
+INTERRUPTS = [interrupt_by_warning, interrupt_by_error, interrupt_behind_another_error]
+
+
+@pytest.mark.parametrize("interrupt", INTERRUPTS)
 @pytest.mark.parametrize("n_fits", [1, 2, 5], ids=["first fit", "first refit", "later refit"])
 def test_interrupted_fits_write_nothing(label, monkeypatch, interrupt, n_fits):
     fit, calls = LaplacianRLSClassifier.fit, []
@@ -64,6 +73,19 @@ def test_interrupted_fits_write_nothing(label, monkeypatch, interrupt, n_fits):
     assert result.stdout == ""
     assert files == ["t.csv"]
     assert len(calls) == n_fits
+
+
+@pytest.mark.parametrize("interrupt", INTERRUPTS[1:])
+def test_interrupts_outside_fits(interrupt, capsys):
+    with pytest.raises(typer.Exit) as leaving, clean_stops():
+        interrupt()
+    assert leaving.value.exit_code == 130
+    assert capsys.readouterr().err == "interrupted: no file is left half written.\n"
+
+
+def test_other_errors_are_no_interrupts():
+    with pytest.raises(ValueError, match="other"), clean_stops():
+        raise ValueError("other") from TypeError()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

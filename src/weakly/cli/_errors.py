@@ -37,7 +37,9 @@ def clean_stops():
     with _sigterm_unwinds():
         try:
             yield
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Exception) as error:
+            if not _is_interrupt(error):
+                raise
             raise _leave(130, "interrupted: no file is left half written.") from None
 
 
@@ -48,8 +50,10 @@ def whole_fits():
         warnings.simplefilter("error", FitInterruptedWarning)
         try:
             yield
-        except FitInterruptedWarning:
-            raise KeyboardInterrupt from None
+        except Exception as error:
+            if isinstance(error, FitInterruptedWarning) or _is_interrupt(error):
+                raise KeyboardInterrupt from None
+            raise
 
 
 def did_you_mean(word, choices):
@@ -60,6 +64,13 @@ def did_you_mean(word, choices):
         return f"did you mean {' or '.join(map(repr, near))}?"
     shown = ", ".join(map(repr, choices[:12]))
     return f"there are {shown}{', ...' if len(choices) > 12 else '.'}"
+
+
+def _is_interrupt(error):
+    """Whether Ctrl-C is behind an error: compiled modules that are stopped while they load raise others."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _leave(code, line):
