@@ -133,7 +133,7 @@ def test_minus_one_beside_missing_entries_is_refused(y):
     assert decode(encode_labels(y, unlabeled=-1)) == [3, None, 7, None]
 
 
-@pytest.mark.parametrize("text", ["", "-1", "nan", "None", "<NA>"])
+@pytest.mark.parametrize("text", ["", "-1", "-1.0", "nan", "None", "<NA>"])
 def test_text_that_looks_like_a_marker_is_refused(text):
     y = np.array(["a", text, "b", text])
     with pytest.raises(ValueError, match=f"unlabeled={text!r} if it marks them"):
