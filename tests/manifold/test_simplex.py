@@ -183,7 +183,7 @@ def test_warm_start_follows_the_parameter(blobs):
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
 def test_iterative_solver_is_an_error(blobs, loss):
     X, _, partial, _ = blobs
-    with pytest.raises(ValueError, match="simplex=True needs a factorisation: use solver"):
+    with pytest.raises(ValueError, match="simplex=True needs a factorization: use solver"):
         clone(ESTIMATORS[loss]).set_params(solver="cg").fit(X, partial)
 
 

@@ -26,11 +26,10 @@ from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.graphs import AnchorGraph, AnchorMap
 from weakly.kernels import resolve_kernel
-from weakly.manifold._simplex_admm import solve_simplex
 from weakly.rows._blocks import is_collection
 from weakly.rows._device import require_room, to_host
 from weakly.rows._labels import encode_labels
-from weakly.rows._memory import dense_bytes, fits, require_fit
+from weakly.rows._memory import dense_bytes, fits
 from weakly.solvers import solve_conjugate, solve_restricted
 from weakly.spaces import CorrectedSpace, FeatureSpace, anchor_space, block_anchor_graph, build_space, deform
 
@@ -44,8 +43,6 @@ _REMEDIES = {
     "max_iter": "raise max_iter (now {max_iter}) or tol (now {tol:.2g})",
     "stalled": "rounding leaves nothing to gain; raise ambient_penalty, or tol (now {tol:.2g})",
 }
-_SIMPLEX_TOL = 100  # residuals of the method with the simplex, in units of tol
-_SIMPLEX_REMEDY = "set approximation='nystroem' with a smaller n_components, or simplex=False"
 _CG_REMEDY = "use the squared hinge or the squared loss with solver='cg', or approximation='nystroem'"
 
 
@@ -219,9 +216,7 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
     _parameter_constraints: dict = {
         **LaplacianModel._parameter_constraints,
         "class_mass_normalization": ["boolean", "array-like", Mapping],
-        "simplex": ["boolean"],
     }
-    simplex = False  # for estimators without the parameter
 
     @atomic_fit
     def fit(self, X, y, sample_weight=None):
@@ -250,8 +245,7 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         X = self._check_rows(X, y)
         weights = check_sample_weight(to_host(sample_weight), X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
-        if self.simplex and labels.n_classes > 2 and self.solver == "cg":
-            raise ValueError('simplex=True needs a factorisation: use solver="auto".')
+        self._check_classes(labels)
         prior = self._class_prior(labels)
         progress = Progress(type(self).__name__, self.verbose)
         space = self._geometry(X, progress)
@@ -268,8 +262,6 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         from weakly.distributed import anchored_rows, labels_of
 
         self._require_labels(y)
-        if self.simplex:
-            raise ValueError("simplex=True holds the scores of rows in memory: set simplex=False for Dask.")
         blocks = anchored_rows(self, X)
         labels, weights = labels_of(y, blocks, self.unlabeled, sample_weight)
         prior = self._class_prior(labels)
@@ -282,20 +274,12 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         self._publish_blocks(space, theta, labels)
         return self
 
-    def _minimize(self, space, rows, targets, weights, progress):
-        if not self.simplex or targets.shape[1] == 1:
-            return super()._minimize(space, rows, targets, weights, progress)
-        n_bytes = direct_bytes(space, len(rows))
-        n_bytes += dense_bytes(len(rows), len(rows)) if self._loss_name == "hinge" else 0
-        require_fit(n_bytes, "the solver for simplex=True", _SIMPLEX_REMEDY)
-        settings = {"loss": self._loss_name, "tol": _SIMPLEX_TOL * self.tol, "max_iter": self.max_iter}
-        targets = (targets + 1) / 2 if self._loss_name == "squared" else targets
-        with progress.stage("iterate"):
-            return solve_simplex(space, rows, targets, weights, callback=progress.count, **settings)
+    def _check_classes(self, labels):
+        """Refuse settings that do not suit the classes."""
 
     def _corrects(self):
         # The solver must iterate, and without a graph there is nothing that the features fail to follow.
-        iterates = self.solver in ("auto", "cg") and self._loss_name != "hinge" and not self.simplex
+        iterates = self.solver in ("auto", "cg") and self._loss_name != "hinge"
         return self.graph_penalty > 0 and iterates
 
     def _class_prior(self, labels):

@@ -20,7 +20,53 @@ class _CheegerClassifier(GraphCutClassifierBase):
         **GraphCutClassifierBase._parameter_constraints,
         "step": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     }
-    graph_penalty = 1.0  # a ratio has no weight
+
+    def __init__(
+        self,
+        ambient_penalty=0.01,
+        *,
+        coupling=0.1,
+        step="auto",
+        class_prior=None,
+        resplit=True,
+        kernel="rbf",
+        gamma="median",
+        degree=3,
+        coef0=1.0,
+        graph="knn",
+        n_neighbors=5,
+        graph_weights="self-tuning",
+        approximation="auto",
+        n_components=1000,
+        device=None,
+        tol=1e-3,
+        max_iter=200,
+        unlabeled="auto",
+        warm_start=False,
+        verbose=0,
+        random_state=None,
+    ):
+        self.ambient_penalty = ambient_penalty
+        self.coupling = coupling
+        self.step = step
+        self.class_prior = class_prior
+        self.resplit = resplit
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.graph_weights = graph_weights
+        self.approximation = approximation
+        self.n_components = n_components
+        self.device = device
+        self.tol = tol
+        self.max_iter = max_iter
+        self.unlabeled = unlabeled
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
 
     def _iterate(self, smoother, rows, targets, weights, start, callback):
         step = (1.0 if targets.shape[1] == 1 else 0.1) if isinstance(self.step, str) else float(self.step)
@@ -193,53 +239,6 @@ class CheegerRLSClassifier(_CheegerClassifier):
 
     _step_loss = None
 
-    def __init__(
-        self,
-        ambient_penalty=0.01,
-        *,
-        coupling=0.1,
-        step="auto",
-        class_prior=None,
-        resplit=True,
-        kernel="rbf",
-        gamma="median",
-        degree=3,
-        coef0=1.0,
-        graph="knn",
-        n_neighbors=5,
-        graph_weights="self-tuning",
-        approximation="auto",
-        n_components=1000,
-        device=None,
-        tol=1e-3,
-        max_iter=200,
-        unlabeled="auto",
-        warm_start=False,
-        verbose=0,
-        random_state=None,
-    ):
-        self.ambient_penalty = ambient_penalty
-        self.coupling = coupling
-        self.step = step
-        self.class_prior = class_prior
-        self.resplit = resplit
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.graph_weights = graph_weights
-        self.approximation = approximation
-        self.n_components = n_components
-        self.device = device
-        self.tol = tol
-        self.max_iter = max_iter
-        self.unlabeled = unlabeled
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
-
 
 class CheegerSVC(_CheegerClassifier):
     """Cut of a graph with few edges per row that it separates, with a support vector machine in every step.
@@ -362,50 +361,3 @@ class CheegerSVC(_CheegerClassifier):
     """
 
     _step_loss = "hinge"
-
-    def __init__(
-        self,
-        ambient_penalty=0.01,
-        *,
-        coupling=0.1,
-        step="auto",
-        class_prior=None,
-        resplit=True,
-        kernel="rbf",
-        gamma="median",
-        degree=3,
-        coef0=1.0,
-        graph="knn",
-        n_neighbors=5,
-        graph_weights="self-tuning",
-        approximation="auto",
-        n_components=1000,
-        device=None,
-        tol=1e-3,
-        max_iter=200,
-        unlabeled="auto",
-        warm_start=False,
-        verbose=0,
-        random_state=None,
-    ):
-        self.ambient_penalty = ambient_penalty
-        self.coupling = coupling
-        self.step = step
-        self.class_prior = class_prior
-        self.resplit = resplit
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.graph_weights = graph_weights
-        self.approximation = approximation
-        self.n_components = n_components
-        self.device = device
-        self.tol = tol
-        self.max_iter = max_iter
-        self.unlabeled = unlabeled
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state

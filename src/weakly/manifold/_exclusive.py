@@ -16,7 +16,7 @@ from weakly.rows._device import require_room
 from weakly.rows._memory import dense_bytes
 from weakly.spaces import AnchoredSpace, restrict, undeformed
 
-_DROPPED = {"early_stopping", "simplex"}
+_DROPPED = {"early_stopping"}
 _N_STACKS = 20  # functions that the solver holds at a time: steps and changes it remembers, and its own
 _SMALLER = "set approximation='nystroem', or lower n_components"
 

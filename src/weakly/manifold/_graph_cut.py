@@ -50,7 +50,9 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
         "resplit": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
-    solver = "auto"  # there is one
+
+    def _needs_graph(self):
+        return True
 
     def _fit_blocks(self, X, y, sample_weight):
         raise ValueError(

@@ -1,10 +1,10 @@
 """Laplacian regularised least squares: classifier."""
 
 from weakly._compat import StrOptions
-from weakly.manifold._base import LaplacianClassifierBase
+from weakly.manifold._simplex import SimplexClassifierBase
 
 
-class LaplacianRLSClassifier(LaplacianClassifierBase):
+class LaplacianRLSClassifier(SimplexClassifierBase):
     """Least squares with a penalty on differences between neighbours.
 
     For each class, with targets +1 and -1 on the labelled rows, the scores ``f`` minimise ::
@@ -119,7 +119,7 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
     [belkin2006]_ divides by numbers of rows: its ``gamma_A l`` is ``a`` and its ``gamma_I l / (u + l)^2``
     is ``g``. The problem is solved as a ridge regression on the labelled rows in the deformed kernel
     ``K (a I + g L K)^-1``; [tvsvm]_ Eq. (8) is the same system without that reduction. ``simplex`` is its
-    Eq. (93), solved by :func:`weakly.solvers.solve_simplex`.
+    Eq. (93), solved by alternating directions.
 
     References
     ----------
@@ -141,7 +141,7 @@ class LaplacianRLSClassifier(LaplacianClassifierBase):
     """
 
     _parameter_constraints: dict = {
-        **LaplacianClassifierBase._parameter_constraints,
+        **SimplexClassifierBase._parameter_constraints,
         "solver": [StrOptions({"auto", "cholesky", "cg"})],
     }
 

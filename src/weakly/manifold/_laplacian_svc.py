@@ -1,10 +1,10 @@
 """Laplacian support vector machine."""
 
 from weakly._compat import StrOptions
-from weakly.manifold._base import LaplacianClassifierBase
+from weakly.manifold._simplex import SimplexClassifierBase
 
 
-class LaplacianSVC(LaplacianClassifierBase):
+class LaplacianSVC(SimplexClassifierBase):
     """Support vector machine with a penalty on differences between neighbours.
 
     For each class, with signs ``y`` on the labelled rows, the scores ``f`` minimise ::
@@ -123,8 +123,8 @@ class LaplacianSVC(LaplacianClassifierBase):
     The problem is solved as a support vector machine on the labelled rows in the deformed kernel
     ``K (a I + g L K)^-1``. [tvsvm]_ prints ``(a I + g L K)^-1 K`` in Eq. (52), which is not symmetric. The
     iterative solver is the preconditioned conjugate gradient method of [melacci2011]_. ``simplex`` with the
-    hinge is [tvsvm]_ Eq. (118), solved by :func:`weakly.solvers.solve_simplex`; no score is then beyond the
-    margin of the squared hinge, which is the squared loss of the signs.
+    hinge is [tvsvm]_ Eq. (118), solved by alternating directions; no score is then beyond the margin of the
+    squared hinge, which is the squared loss of the signs.
 
     References
     ----------
@@ -145,7 +145,7 @@ class LaplacianSVC(LaplacianClassifierBase):
     """
 
     _parameter_constraints: dict = {
-        **LaplacianClassifierBase._parameter_constraints,
+        **SimplexClassifierBase._parameter_constraints,
         "loss": [StrOptions({"squared_hinge", "hinge"})],
         "solver": [StrOptions({"auto", "newton", "cg"})],
     }

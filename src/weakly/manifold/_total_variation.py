@@ -13,6 +13,53 @@ class _TotalVariationClassifier(GraphCutClassifierBase):
         "graph_penalty": [Interval(Real, 0, None, closed="neither")],
     }
 
+    def __init__(
+        self,
+        ambient_penalty=0.01,
+        *,
+        graph_penalty=0.04,
+        coupling=0.1,
+        class_prior=None,
+        resplit=True,
+        kernel="rbf",
+        gamma="median",
+        degree=3,
+        coef0=1.0,
+        graph="knn",
+        n_neighbors=5,
+        graph_weights="self-tuning",
+        approximation="auto",
+        n_components=1000,
+        device=None,
+        tol=1e-3,
+        max_iter=200,
+        unlabeled="auto",
+        warm_start=False,
+        verbose=0,
+        random_state=None,
+    ):
+        self.ambient_penalty = ambient_penalty
+        self.graph_penalty = graph_penalty
+        self.coupling = coupling
+        self.class_prior = class_prior
+        self.resplit = resplit
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.graph_weights = graph_weights
+        self.approximation = approximation
+        self.n_components = n_components
+        self.device = device
+        self.tol = tol
+        self.max_iter = max_iter
+        self.unlabeled = unlabeled
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
     def _iterate(self, smoother, rows, targets, weights, start, callback):
         return solve_total_variation(
             smoother,
@@ -162,53 +209,6 @@ class TotalVariationRLSClassifier(_TotalVariationClassifier):
     True
     """
 
-    def __init__(
-        self,
-        ambient_penalty=0.01,
-        *,
-        graph_penalty=0.04,
-        coupling=0.1,
-        class_prior=None,
-        resplit=True,
-        kernel="rbf",
-        gamma="median",
-        degree=3,
-        coef0=1.0,
-        graph="knn",
-        n_neighbors=5,
-        graph_weights="self-tuning",
-        approximation="auto",
-        n_components=1000,
-        device=None,
-        tol=1e-3,
-        max_iter=200,
-        unlabeled="auto",
-        warm_start=False,
-        verbose=0,
-        random_state=None,
-    ):
-        self.ambient_penalty = ambient_penalty
-        self.graph_penalty = graph_penalty
-        self.coupling = coupling
-        self.class_prior = class_prior
-        self.resplit = resplit
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.graph_weights = graph_weights
-        self.approximation = approximation
-        self.n_components = n_components
-        self.device = device
-        self.tol = tol
-        self.max_iter = max_iter
-        self.unlabeled = unlabeled
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
-
 
 class TotalVariationSVC(_TotalVariationClassifier):
     """Support vector machine with the total variation of the scores along a graph.
@@ -335,53 +335,6 @@ class TotalVariationSVC(_TotalVariationClassifier):
     >>> bool(np.mean(model.transduction_ == moons.y) > 0.9)
     True
     """
-
-    def __init__(
-        self,
-        ambient_penalty=0.01,
-        *,
-        graph_penalty=0.04,
-        coupling=0.1,
-        class_prior=None,
-        resplit=True,
-        kernel="rbf",
-        gamma="median",
-        degree=3,
-        coef0=1.0,
-        graph="knn",
-        n_neighbors=5,
-        graph_weights="self-tuning",
-        approximation="auto",
-        n_components=1000,
-        device=None,
-        tol=1e-3,
-        max_iter=200,
-        unlabeled="auto",
-        warm_start=False,
-        verbose=0,
-        random_state=None,
-    ):
-        self.ambient_penalty = ambient_penalty
-        self.graph_penalty = graph_penalty
-        self.coupling = coupling
-        self.class_prior = class_prior
-        self.resplit = resplit
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.graph_weights = graph_weights
-        self.approximation = approximation
-        self.n_components = n_components
-        self.device = device
-        self.tol = tol
-        self.max_iter = max_iter
-        self.unlabeled = unlabeled
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
 
     @property
     def _loss_name(self):
