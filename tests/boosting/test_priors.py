@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
@@ -164,6 +165,20 @@ def test_missing_entries_count_as_the_mean():
 
 
 # Priors that users give
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("prior", [graph_prior, kmeans_prior])
+def test_samples_that_are_none_are_refused(prior):
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, -1, -1, -1, 0])
+    for n_labels in (5, 7):  # fewer were taken by one in silence, more raised an IndexError
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            prior(X, np.resize(y, n_labels))
+    X[3, 0] = np.inf
+    with pytest.raises(ValueError, match="X contains infinity"):
+        prior(X, y)
+    with pytest.raises(TypeError, match="Sparse data was passed for X"):
+        prior(sp.csr_matrix(y[:, None]), y)
 
 
 def test_given_priors_are_scaled_and_functions_called():

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import pairwise_distances
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from weakly.graphs import Graph, neighbor_graph
 from weakly.graphs._cell_kernels import divisive_clusters
@@ -194,7 +194,8 @@ def comparable_rows(X: Any, labels: LabelView) -> np.ndarray:
     Trees do not mind the scale of a column and their users need not either, but distances do. Whichever has
     more labelled rows next to one of their own class is taken; equal spread if that does not say.
     """
-    X = np.asarray(X, dtype=np.float64)
+    X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
+    check_consistent_length(X, labels.codes)
     if np.isnan(X).any():
         X = SimpleImputer(keep_empty_features=True).fit_transform(X)
     if (largest := np.abs(X).max(initial=0.0)) > _LARGE:
