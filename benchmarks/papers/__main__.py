@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -65,14 +66,15 @@ def run_papers(
     failed = 0
     for paper, tables in chosen:
         try:
-            with one_line_errors():
+            with one_line_errors(), _storing(results):
                 summary = _run_with_bar(console, paper, [each.key for each in tables], **options)
         except KeyboardInterrupt:
             command = "the same command without --fresh" if fresh else "the same command"
             console.print(f"Stopped. What is finished is stored; {command} goes on from here.")
             raise typer.Exit(130) from None
-        for each in tables:
-            _show(console, paper, each, results)
+        with one_line_errors(), _storing(results):
+            for each in tables:
+                _show(console, paper, each, results)
         _tell(console, summary)
         failed += len(summary.failures)
     if failed:
@@ -84,10 +86,22 @@ def report(results: Results = papers.RESULTS) -> None:
     """Write the page of every table that has stored results, and one page of all of them."""
     console = SafeConsole()
     chosen = _selected("all")
-    for paper in chosen:
-        for table in paper.tables:
-            _write(console, paper, table, results)
-    console.print(f"written: {papers.report(chosen, results)}", soft_wrap=True)
+    with one_line_errors(), _storing(results):
+        for paper in chosen:
+            for table in paper.tables:
+                _write(console, paper, table, results)
+        console.print(f"written: {papers.report(chosen, results)}", soft_wrap=True)
+
+
+@contextmanager
+def _storing(results: Path):
+    """Tell of a folder that cannot be made, read or written as of the user's mistake."""
+    try:
+        yield
+    except BrokenPipeError:  # of the output, not of the folder
+        raise
+    except OSError as error:
+        raise UserError(f"cannot use --results {str(results)!r}: {error.strerror or error}") from None
 
 
 def _selected(key: str) -> list[papers.Paper]:

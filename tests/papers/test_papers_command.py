@@ -14,10 +14,10 @@ def call(monkeypatch, tmp_path):
     monkeypatch.setattr(papers, "load", lambda key: make_paper(**({"fails_at": 1} if fails_at else {})))
     monkeypatch.setenv("COLUMNS", "200")
 
-    def call(*arguments, broken=False):
+    def call(*arguments, broken=False, results=tmp_path):
         fails_at[:] = [1] if broken else []
         result = CliRunner().invoke(
-            app, [*arguments, *(["--results", str(tmp_path)] if arguments[0] != "list" else [])]
+            app, [*arguments, *(["--results", str(results)] if arguments[0] != "list" else [])]
         )
         return result.exit_code, result.output
 
@@ -98,6 +98,21 @@ def test_unknown_names_are_told_in_one_line(call, arguments, message):
     assert code == 2
     assert message in output
     assert len(output.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", [("run", "toys", "--quick"), ("report",)])
+def test_a_folder_that_cannot_be_used_is_told_in_one_line(call, tmp_path, command):
+    (tmp_path / "file").touch()
+    code, output = call(*command, results=tmp_path / "file")
+    assert code == 2
+    assert output.strip().splitlines()[-1].startswith(f"error: cannot use --results '{tmp_path / 'file'}': ")
+
+
+def test_a_full_disk_is_told_in_one_line(call, monkeypatch):
+    monkeypatch.setattr(papers._store.os, "write", lambda descriptor, content: 0)
+    code, output = call("run", "toys", "--quick")
+    assert code == 2
+    assert "is the disk full?" in output.strip().splitlines()[-1]
 
 
 def test_report_writes_the_page(call, tmp_path):
