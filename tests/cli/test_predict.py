@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -215,6 +217,29 @@ def test_tables_are_overwritten_only_by_force(weakly, garden, saved):
     result = weakly("predict", saved.with_name("new.csv"), "--model", saved, "--out", out)
     assert result.exit_code == 0
     assert out.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_the_model_is_never_overwritten(weakly, saved, link):
+    content, out = saved.read_bytes(), saved.with_name("link.csv")
+    link(saved, out)
+    result = weakly("predict", saved.with_name("garden.csv"), "--model", saved, "--out", out, "--force")
+    assert result.exit_code == 2
+    assert "is the model itself" in result.stderr
+    assert saved.read_bytes() == content
+
+
+def test_ctrl_c_leaves_no_file(weakly, tmp_path, saved, monkeypatch):
+    def interrupt(model, frame):
+        raise KeyboardInterrupt
+
+    before = sorted(os.listdir(tmp_path))
+    monkeypatch.setattr(TableModel, "predict_proba", interrupt)
+    result = weakly("predict", tmp_path / "garden.csv", "--model", saved)
+    assert result.exit_code == 130
+    assert result.stderr == "interrupted: no file is left half written.\n"
+    assert sorted(os.listdir(tmp_path)) == before
 
 
 def test_without_skops_one_line_names_the_extra(weakly, tmp_path, flowers, monkeypatch):

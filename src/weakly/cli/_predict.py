@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from weakly.cli._console import SafeConsole
 from weakly.cli._errors import UserError
-from weakly.cli._files import STANDARD_STREAM
+from weakly.cli._files import STANDARD_STREAM, require_different
 from weakly.cli._methods import suit_features
 from weakly.cli._tables import output_path, read_table
 
@@ -120,6 +120,7 @@ def run_predict(table, model, *, out=None, force=False):
     fitted, notes = _load(model)
     data = read_table(table)
     out = output_path(table, out, force=force, word="predicted")
+    require_different({"the model": model, "--out": out})
     cells = data.cells
     label_name, confidence_name = f"{fitted.target}_predicted", f"{fitted.target}_confidence"
     for name in (label_name, confidence_name):
