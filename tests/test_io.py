@@ -553,6 +553,16 @@ def test_damaged_files_are_named(stored, tmp_path, seed):
             load(path)
 
 
+@pytest.mark.parametrize(("old", "new"), [(b"), }", b"(, }"), (b"'<f8'", b"'(f8'"), (b"'<f8'", b"'(,)'")])
+def test_damaged_headers_of_arrays_are_named(stored, tmp_path, old, new):
+    """The checksum, of a file changed as a whole, says nothing of them."""
+    with ZipFile(streams.BytesIO(stored)) as archive, ZipFile(tmp_path / "m.weakly", "w") as changed:
+        for name in archive.namelist():
+            changed.writestr(name, archive.read(name).replace(old, new))
+    with pytest.raises(ValueError, match=r"m.weakly cannot be read as a model"):
+        load(tmp_path / "m.weakly")
+
+
 def test_types_that_are_gone_are_named(stored, tmp_path):
     for old, new in ((b"_laplacian_svc", b"_laplacian_old"), (b'"Graph"', b'"Grapf"')):
         with ZipFile(streams.BytesIO(stored)) as archive, ZipFile(tmp_path / "m.weakly", "w") as changed:

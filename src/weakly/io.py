@@ -12,6 +12,7 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from tokenize import TokenError
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 from zlib import error as ZlibError
 
@@ -87,8 +88,8 @@ _OTHERS = {
 
 # What reading raises where bytes are damaged or were never a model; found by changing bytes at random.
 _DAMAGED = (
-    AttributeError, BadZipFile, EOFError, ImportError, LookupError, RuntimeError, TypeError, ValueError,
-    ZlibError,
+    AttributeError, BadZipFile, EOFError, ImportError, LookupError, RuntimeError, SyntaxError, TokenError,
+    TypeError, ValueError, ZlibError,
 )  # fmt: skip
 # What skops raises for objects that it cannot take apart.
 _NOT_WRITTEN = (AttributeError, NotImplementedError, RecursionError, TypeError, ValueError)

@@ -1,5 +1,6 @@
 import datetime
 import sys
+from zipfile import ZipFile
 
 import openpyxl
 import pandas as pd
@@ -64,6 +65,18 @@ def test_an_empty_sheet(tmp_path):
     openpyxl.Workbook().save(tmp_path / "t.xlsx")
     with pytest.raises(UserError, match="the first sheet, 'Sheet', is empty"):
         read_table(tmp_path / "t.xlsx")
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"</row>", b"<row>"), (b"sheetId=", b"sheetIe=")])
+def test_a_damaged_workbook(workbook, old, new):
+    odd = workbook.with_name("odd.xlsx")
+    with ZipFile(workbook) as whole, ZipFile(odd, "w") as damaged:
+        for name in whole.namelist():
+            damaged.writestr(name, whole.read(name).replace(old, new))
+    with pytest.raises(
+        UserError, match=r"cannot read .*odd.xlsx': the file is no Excel workbook, or damaged"
+    ):
+        read_table(odd)
 
 
 def test_without_openpyxl_the_error_says_what_to_install(workbook, monkeypatch):

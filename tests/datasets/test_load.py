@@ -1,4 +1,5 @@
 import os
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -317,6 +318,17 @@ def test_broken_files(tmp_path, content):
     (tmp_path / "broken.npz").write_bytes(content)
     with pytest.raises(ValueError, match="cannot be read as a dataset"):
         load("broken", directory=tmp_path)
+
+
+@pytest.mark.parametrize("damaged", [b"(2, 2(", b"(2, 2 "])
+def test_headers_with_unequal_brackets(tmp_path, damaged):
+    """The checksum, of a file changed as a whole, says nothing of it."""
+    np.savez(tmp_path / "whole.npz", X=np.eye(2), y=[0, 1], classes=["a", "b"])
+    with ZipFile(tmp_path / "whole.npz") as whole, ZipFile(tmp_path / "odd.npz", "w") as odd:
+        for name in whole.namelist():
+            odd.writestr(name, whole.read(name).replace(b"(2, 2)", damaged))
+    with pytest.raises(ValueError, match="'X' is damaged"):
+        load("odd", directory=tmp_path)
 
 
 @pytest.mark.skipif("WEAKLY_DATA" not in os.environ, reason="WEAKLY_DATA is not set")

@@ -23,7 +23,7 @@ def parse_workbook(raw):
             with pd.ExcelFile(io.BytesIO(raw), engine="openpyxl") as book:
                 names = book.sheet_names
                 rows = pd.read_excel(book, header=None, dtype=object, keep_default_na=False, na_values=[""])
-    except (BadZipFile, KeyError):
+    except (BadZipFile, LookupError, SyntaxError, TypeError):  # the third of broken XML
         raise UserError("the file is no Excel workbook, or damaged.") from None
     if rows.empty:
         raise UserError(f"the first sheet, {names[0]!r}, is empty: a table has a header and rows.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from tokenize import TokenError
 from zipfile import BadZipFile
 
 import numpy as np
@@ -22,6 +23,7 @@ _UNREADABLE = (
     OSError,
     RuntimeError,  # of encrypted entries; NotImplementedError, of unknown compressions, is one
     SyntaxError,  # of headers
+    TokenError,  # of headers with a bracket too many or too few
     TypeError,
     ValueError,
     struct.error,
