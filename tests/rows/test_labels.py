@@ -133,9 +133,11 @@ def test_minus_one_beside_missing_entries_is_refused(y):
     assert decode(encode_labels(y, unlabeled=-1)) == [3, None, 7, None]
 
 
-@pytest.mark.parametrize("text", ["", "-1", "-1.0", "nan", "None", "<NA>"])
-def test_text_that_looks_like_a_marker_is_refused(text):
-    y = np.array(["a", text, "b", text])
+@pytest.mark.parametrize("container", [np.array, list, lambda y: pd.Series(y, dtype=object)])
+@pytest.mark.parametrize("text", ["", " ", "-1", "-1.0", "nan", "None", "<NA>"])
+def test_text_that_looks_like_a_marker_is_refused(text, container):
+    """As ``list(map(str, y))`` and, before pandas 3, ``y.astype(str)`` make of missing entries."""
+    y = container(["a", text, "b", text])
     with pytest.raises(ValueError, match=f"unlabeled={text!r} if it marks them"):
         encode_labels(y)
     assert decode(encode_labels(y, unlabeled=text)) == ["a", None, "b", None]

@@ -12,8 +12,8 @@ booleans                     never (in a pandas column missing)
 A parameter ``unlabeled`` overrides the rule: a value marks the samples equal to it (missing entries stay
 unlabeled), and ``unlabeled=None`` leaves only missing entries unlabeled, so that ``-1`` is a class like any
 other. Without it, what other packages and file formats use as a marker is never silently a class: -1.0 is
-taken as scikit-learn takes it, with a warning, and -1.0 beside ``NaN``, "", "-1", "-1.0" and the text that
-NumPy makes of a missing entry are errors that name the parameter.
+taken as scikit-learn takes it, with a warning, and -1.0 beside ``NaN``, "", "-1", "-1.0" and, where no entry
+is missing, the text that ``str`` makes of one are errors that name the parameter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sklearn.utils import column_or_1d
 
 from weakly.rows._device import to_host
 
-# Text that stands for a missing label elsewhere; behind the first three, what NumPy makes of missing entries.
+# Text that stands for a missing label elsewhere; behind the first three, what str makes of missing entries.
 _TEXT_MARKERS = ("", "-1", "-1.0", "None", "nan", "NaN", "NaT", "<NA>")
 
 
@@ -153,8 +153,10 @@ def _foreign_markers(column: Column) -> np.ndarray:
             _take_as_unlabeled(column)
         return marked
     if values.dtype.kind in "UO":
-        suspects = _TEXT_MARKERS if column.kind == "U" else _TEXT_MARKERS[:3]
-        found = [text for text in suspects if (values[~column.missing] == text).any()]
+        # Where entries are missing, nobody made text of them: "None" is a class beside None.
+        suspects = _TEXT_MARKERS[:3] if column.missing.any() else _TEXT_MARKERS
+        labels = dict.fromkeys(values[~column.missing].tolist())
+        found = [label for label in labels if isinstance(label, str) and label.strip() in suspects]
         if found:
             raise ValueError(
                 f"y has the label {found[0]!r}, which may mark unlabeled samples or be a class: set "
