@@ -21,8 +21,18 @@ def days(*dates):
         (["1 234", "1'234"], [1234, 1234]),
         (["1,23", "4,5", "1,234"], [1.23, 4.5, 1.234]),
         (["1.234,5", "1.234"], [1234.5, 1234]),
+        (["0,126", "-0,500", "4,640"], [0.126, -0.5, 4.64]),
     ],
-    ids=["plain", "currency", "percent", "thousands", "other thousands", "decimal comma", "decimal comma 2"],
+    ids=[
+        "plain",
+        "currency",
+        "percent",
+        "thousands",
+        "other thousands",
+        "decimal comma",
+        "decimal comma 2",
+        "three decimals",
+    ],
 )
 def test_numbers(cells, numbers):
     reading = read_cells(pd.Series(cells))

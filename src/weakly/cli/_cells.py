@@ -83,7 +83,7 @@ def _read_numbers(text):
 
 
 def _read_notation(bare, decimal, thousands):
-    whole = rf"(?:\d+|\d{{1,3}}(?:[{thousands}'\s]\d{{3}})+)"
+    whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{thousands}'\s]\d{{3}})+)"  # 0,126 is no 126
     pattern = rf"[+-]?(?:{whole}(?:[{decimal}]\d*)?|[{decimal}]\d+)(?:[eE][+-]?\d+)?"
     plain = bare.where(bare.str.fullmatch(pattern, na=False))
     plain = plain.str.replace(rf"[{thousands}'\s]", "", regex=True).str.replace(decimal, ".")
