@@ -259,7 +259,7 @@ LABELS = {
     "negative integers": st.integers(-9, -2),
     # NumPy's strings cannot end in a null character.
     "strings": st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=3).filter(
-        lambda text: text != "-1"
+        lambda text: text.strip() not in ("", "-1", "nan", "NaN", "NaT")
     ),
     "whole floats": st.sampled_from([-3.0, -2.0, 0.0, 1.0, 2.0, 3.0]),
 }

@@ -250,6 +250,25 @@ def test_wide_dense_rows_and_long_indices():
     np.testing.assert_array_equal(TransductiveLinearSVC().fit(rows, partial).transduction_, y)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("optimizer", LINEAR)
+def test_features_that_no_sample_has_cost_nothing(optimizer, dtype):
+    """Hashed text: a million features, of which few have an entry; steps over all of them took a minute."""
+    X, y = make_blobs(40, n_features=5, centers=3, random_state=0)
+    partial = np.where(np.arange(40) < 12, y, -1)
+    places = np.array([3, 70, 4_000, 50_000, 2**20 - 1])
+    narrow = sp.csr_array(X.astype(dtype))
+    wide = sp.csr_array((narrow.data, places[narrow.indices], narrow.indptr), shape=(40, 2**20))
+    expected, found = (
+        TransductiveLinearSVC(optimizer=optimizer).fit(rows, partial) for rows in (narrow, wide)
+    )
+    np.testing.assert_allclose(found.decision_function(wide), expected.decision_function(narrow), rtol=1e-6)
+    np.testing.assert_array_equal(found.coef_[:, places], expected.coef_)
+    assert found.coef_.shape == (3, 2**20)
+    assert np.count_nonzero(found.coef_) == expected.coef_.size
+    assert found.decision_function(wide).dtype == expected.decision_function(narrow).dtype
+
+
 def test_approximations_and_the_limit_of_memory(monkeypatch):
     X, y, partial = blobs()
     for approximation in ("nystroem", "fourier"):

@@ -1,5 +1,8 @@
 """Transductive support vector machine on sparse rows, in time and memory that grow with their entries."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -8,7 +11,8 @@ from weakly.estimators._calibration import prior_temperature
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.rows._blocks import is_collection
-from weakly.spaces import FeatureSpace
+from weakly.rows._columns import occupied_columns, pick_columns
+from weakly.spaces import FeatureSpace, ScoreFunction
 from weakly.svm._block_linear import LabeledBlocks
 from weakly.svm._block_transduction import BlockTransduction, solve_block_transduction
 from weakly.svm._costs import labeled_costs
@@ -148,9 +152,22 @@ class TransductiveLinearSVC(TransductiveClassifier):
         return float(self.C_unlabeled)
 
     def _space(self, X):
+        if (columns := occupied_columns(X)) is not None:  # every step costs as much as there are weights
+            return FeatureSpace(sp.csr_array(X[:, columns]), partial(pick_columns, columns=columns))
         if sp.issparse(X) or min(X.shape) > _MOST_DENSE_COLUMNS:  # few samples span few directions
             return FeatureSpace(sp.csr_array(X))
         return FeatureSpace(X.astype(np.float64))
+
+    def _widen(self):
+        """Give features that no sample has their weight, 0."""
+        picked, weights = self._function.feature_map, self.result_.x
+        if picked is None:
+            return self
+        coef = np.zeros((self.n_features_in_, weights.shape[1]))
+        coef[picked.keywords["columns"]] = weights
+        self.result_ = replace(self.result_, x=coef)
+        self._function = ScoreFunction(None, coef.astype(self._function.theta.dtype, copy=False))
+        return self
 
     @atomic_fit
     def fit(self, X, y, sample_weight=None):
@@ -172,7 +189,7 @@ class TransductiveLinearSVC(TransductiveClassifier):
             The fitted estimator.
         """
         if not is_collection(X):
-            return self._fit_rows(X, y, sample_weight)
+            return self._fit_rows(X, y, sample_weight)._widen()
         self._require_labels(y)
         rows = self._labeled_blocks(X, y, sample_weight)
         self.class_prior_ = self._expected_shares(rows.labels)
@@ -221,4 +238,5 @@ class TransductiveLinearSVC(TransductiveClassifier):
         self._offset = offset + prices
         self.label_distributions_ = rows.distributions(coef, self._offset, self.temperature_)
         self.transduction_ = rows.publish(coef, self._offset, border, self.classes_)
-        self._function = self._space(rows.blocks.take(np.zeros(1, dtype=np.intp))).function(coef)
+        first = rows.blocks.take(np.zeros(1, dtype=np.intp))
+        self._function = ScoreFunction(None, coef.astype(first.dtype if sp.issparse(first) else np.float64))
