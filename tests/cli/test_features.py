@@ -271,7 +271,7 @@ def test_notes_tell_what_is_not_known():
     )
     assert list(preparation.notes(frame, ["target"])) == [
         "columns that the model does not know are left out: 'new'.",
-        "x: 1 of 3 cells are taken as missing (1 not read: '?').",
-        "color: 1 of 3 cells are of categories new to the model, such as 'pink'.",
+        "x: 1 of 3 cells taken as missing (1 not read: '?').",
+        "color: 1 of 3 cells of categories new to the model, such as 'pink'.",
     ]
     assert list(preparation.notes(frame.iloc[:0], ["new", "target"])) == []

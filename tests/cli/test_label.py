@@ -409,7 +409,7 @@ def test_one_label_per_class_in_a_tiny_table(weakly, tmp_path):
     frame = pd.DataFrame({"x": [0.0, 0.1, 9.0, 9.2], "name": ["a", None, "b", None]})
     filled, result = run(weakly, tmp_path, frame)
     assert filled["name"].tolist() == ["a", "a", "b", "b"]
-    assert "The accuracy is unknown, for no label could be hidden" in result.stdout
+    assert "The accuracy is unknown, for no label was hidden" in result.stdout
 
 
 def test_almost_as_many_classes_as_labels(weakly, tmp_path, flowers):

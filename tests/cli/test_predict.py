@@ -88,7 +88,7 @@ def test_new_samples_in_other_columns(weakly, garden, saved):
     told = " ".join(result.stdout.split())
     assert "60 samples by LaplacianRLSClassifier: 30 rose, 30 tulip." in told
     assert "note: columns that the model does not know are left out: 'note'." in told
-    assert "note: color: 30 of 60 cells are of categories new to the model, such as 'gray'." in told
+    assert "note: color: 30 of 60 cells of categories new to the model, such as 'gray'." in told
 
 
 def test_the_target_column_is_not_looked_at(weakly, garden, saved):

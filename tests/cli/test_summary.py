@@ -122,7 +122,7 @@ def test_no_hidden_labels():
     labeling = labeling_with([1], [1], account=ACCOUNT)
     labeling.leave_out = None
     assert verdict(labeling) == (
-        "The accuracy is unknown, for no label could be hidden; they help (log odds 3.2)."
+        "The accuracy is unknown, for no label was hidden; they help (log odds 3.2)."
     )
     assert comparison_lines(labeling) == [
         ("no labels were hidden: that needs two refits and two labels of one class.", True)

@@ -1,4 +1,4 @@
-"""What the labels say about the kernels and the unlabelled rows, as a table and in words."""
+"""What the labels say about the kernels and the unlabeled samples, as a table and in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TABLE = [("kernel", "U60"), ("family", "U5"), ("score", float), ("weight", floa
 
 @dataclass(frozen=True)
 class Evidence:
-    """Whether the labels say that unlabelled rows help.
+    """Whether the labels say that unlabeled samples help.
 
     Parameters
     ----------
@@ -36,15 +36,15 @@ class Evidence:
 def verdict_of(log_odds: float) -> str:
     """Say what the odds mean; the bounds are those between which trials went well or badly."""
     if log_odds >= 4:
-        return "The labels say clearly that the unlabelled rows help: trust the result above the baseline."
+        return "The labels say clearly that the unlabeled samples help: trust the result above the baseline."
     if log_odds >= 2:
-        return "The labels suggest that the unlabelled rows help; a few more labels would settle it."
+        return "The labels suggest that the unlabeled samples help; a few more labels would settle it."
     if log_odds >= 0:
         return (
-            "The labels do not say whether the unlabelled rows help: look at the rows where the result and "
-            "the supervised baseline differ, and label a few of them."
+            "The labels do not say whether the unlabeled samples help: look at the samples where the result "
+            "and the supervised baseline differ, and label a few of them."
         )
-    return "The labels speak for the supervised kernels, which decide alone: unlabelled rows are left out."
+    return "The labels speak for the supervised kernels, which decide alone: unlabeled samples are left out."
 
 
 def tabulate(candidates: list[Candidate], choice: Choice, refit: Refit | None, mode: str) -> np.ndarray:

@@ -34,7 +34,7 @@ class Account:
     def finding(self):
         """What the labels say of the unlabeled samples: the verdict without its advice."""
         clause = re.split("[:;.]", self.verdict)[0]
-        return f"{clause[:1].lower()}{clause[1:]} (log odds {self.log_odds:.1f})"
+        return f"{clause[:1].lower()}{clause[1:]} (log odds {round(self.log_odds, 1) + 0.0:.1f})"
 
     def family_weights(self):
         """Return the families with the sum of their kernels' weights, the heaviest first."""

@@ -115,11 +115,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             unread = cells[values.isna() & ~_is_blank(cells)]
             if len(unread):
                 told = _told(unread.map(str))
-                yield f"{column.name}: {len(unread)} of {len(cells)} cells are taken as missing{told}."
+                yield f"{column.name}: {len(unread)} of {len(cells)} cells taken as missing{told}."
             new = values[values.notna() & ~values.isin(levels[key])] if key in levels else values[:0]
             if len(new):
                 which = f"new to the model, such as {', '.join(map(repr, new.unique()[:MAX_UNREAD]))}"
-                yield f"{column.name}: {len(new)} of {len(cells)} cells are of categories {which}."
+                yield f"{column.name}: {len(new)} of {len(cells)} cells of categories {which}."
 
     def _used(self, columns):
         return {str(place): column for place, column in enumerate(columns) if column.kind != "dropped"}

@@ -47,7 +47,7 @@ def verdict(labeling):
 def _accuracy(labeling):
     result = labeling.leave_out
     if result is None:
-        return "The accuracy is unknown, for no label could be hidden"
+        return "The accuracy is unknown, for no label was hidden"
     low, high = result.interval
     return (
         f"{labeling.method} finds {result.method.sum():.3g} of {_count(result.n_rows, 'hidden label')} "

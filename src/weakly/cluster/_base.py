@@ -286,7 +286,7 @@ class SplittingClustering(BoundedClustering):
     def _means(self, space, least, most, rng):
         """Clusters of k-means in the space of the kernel, within the bounds."""
         seeds = seeded_codes(space, self.n_clusters, self.n_init, rng, spread_out=True)
-        return solve_kernel_means(space, seeds, self.n_clusters, least=least, most=most).labels[0]
+        return solve_kernel_means(space, seeds, self.n_clusters, least=least, most=most).whole().labels[0]
 
 
 def _renumbered(result, names):

@@ -78,7 +78,8 @@ def solve_kernel_means(
     for codes in blocks:
         codes = _started(space, codes, n_clusters, least, most, squares)
         runs += _descend(space, codes, n_clusters, (least, most), squares, tol * spread, max_iter, callback)
-        if runs[-1].status == "stopped":
+        statuses = {run.status for run in runs}
+        if statuses & {"stopped", "interrupted"}:
             break
     best = min(runs, key=lambda run: run.history[-1])
     averages = _averages(best.codes[None], n_clusters)
@@ -89,7 +90,7 @@ def solve_kernel_means(
         objective=objective,
         criterion=-np.diff(objective, prepend=np.inf) / spread,
         n_iter=len(objective) - 1,
-        status=best.status,
+        status="interrupted" if "interrupted" in statuses else best.status,
         intercept=-np.einsum("ic,ic->c", averages.toarray(), space.scores(theta)) / 2,
         labels=best.codes[None],
         start_energies=np.array([run.history[-1] for run in runs]),

@@ -50,7 +50,7 @@ def alignment_start(machine, rng, n_init):
 
 def kmeans_start(space, machine, rng, n_init):
     """The best of several runs of k-means in the space of the kernel."""
-    found = solve_kernel_means(space, seeded_codes(space, 2, n_init, rng, spread_out=True), 2)
+    found = solve_kernel_means(space, seeded_codes(space, 2, n_init, rng, spread_out=True), 2).whole()
     nearness = space.scores(found.x) + found.intercept
     return _nearest(machine, nearness[:, 1] - nearness[:, 0])
 

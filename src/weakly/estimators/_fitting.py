@@ -59,8 +59,7 @@ def atomic_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
                     stacklevel=2,
                 )
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before  # in one step, which a second interrupt cannot part
             raise
         return fitted
 

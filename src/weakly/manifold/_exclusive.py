@@ -238,7 +238,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
 
         def watch(scores):
             path.append(others.n_shared(scores, self.smoothing))
-            progress.count()
+            return progress.count()
 
         if self.exclusive_penalty == 0 and self.loss == "squared_hinge":
             result = super()._minimize(space, rows, targets, weights, progress)
@@ -247,7 +247,9 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
             self._require_memory(space, len(rows), max(2, targets.shape[1]))
             apart = self._solve_apart(space, rows, targets, weights)
             watch(space.scores(apart.x))
-            result = self._exclude(space, rows, targets, weights, apart, others, watch, progress)
+            result = apart
+            if apart.status != "interrupted":
+                result = self._exclude(space, rows, targets, weights, apart, others, watch, progress)
         self.multi_positive_path_ = np.array(path)
         self.multi_positive_count_ = path[-1]
         return result

@@ -217,7 +217,7 @@ class WellMultiInstanceSVC(KernelBagClassifier, LabelMixture):
             *self._problem(bag_of[inside], is_positive),
             self.offset,
         )
-        coefficients = mixed_coefficients(machine, self._choose(machine, n_choices))[None]
+        coefficients = mixed_coefficients(machine, self._choose(machine, n_choices).whole())[None]
         theta, constant = machine.function(coefficients)
         scores = np.full(len(gram), -np.inf)
         scores[outside] = (gram[np.ix_(outside, inside)] @ theta + constant)[:, 0]

@@ -67,3 +67,9 @@ class SolverResult:
     def converged(self) -> bool:
         """Whether the criterion met the tolerance."""
         return self.status == "converged"
+
+    def whole(self) -> SolverResult:
+        """Return itself, or pass an interrupt on: for a part of a fit that is worth nothing unfinished."""
+        if self.status == "interrupted":
+            raise KeyboardInterrupt
+        return self
