@@ -4,13 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONHASHSEED = 0
 
-.PHONY: demo test lint attack papers report speed clean
+.PHONY: demo test test-all slow lint attack papers report speed clean
 
 demo: $(VENV)/.installed
 	$(BIN)/weakly demo
 
 test: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q  # two processes, one core each
+
+test-all: test slow
+
+slow: $(VENV)/.installed-dev  # further settings through scikit-learn's checks, and the installed wheel
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m slow
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
