@@ -12,7 +12,7 @@ from sklearn.datasets import make_moons
 from weakly import TransductiveSVC
 from weakly.svm import OPTIMIZERS
 
-PARAMS = {"C": 10.0, "C_unlabeled": 10.0, "gamma": 2.0, "balance": 0.5, "max_seconds": 20}
+PARAMS = {"C": 10.0, "C_unlabeled": 10.0, "gamma": 2.0, "class_prior": 0.5, "max_seconds": 20}
 
 
 def make_draw(n_samples=100, random_state=0):

@@ -85,7 +85,7 @@ def published_split_error(settings: Mapping[str, Any], column: str, seed: int) -
     ----------
     settings : mapping
         "n_labels": labels of the split. "params_of", if given: data set to parameters that differ there.
-        "true_shares", if true: the estimator's ``balance`` is the shares of the classes among the hidden
+        "true_shares", if true: the estimator's ``class_prior`` is the shares of the classes among the hidden
         rows, which nobody would know. The rest as in ``transductive_error``.
     column : str
         Name of the data set.
@@ -103,7 +103,7 @@ def published_split_error(settings: Mapping[str, Any], column: str, seed: int) -
     params = settings["params"] | settings.get("params_of", {}).get(column, {})
     if settings.get("true_shares"):
         counts = np.bincount(bunch.y[hidden], minlength=len(bunch.target_names))
-        params["balance"] = (counts / len(hidden)).tolist()
+        params["class_prior"] = (counts / len(hidden)).tolist()
     estimator = _estimator(settings["estimator"], json.dumps(params))
     supervised = settings.get("supervised", False)
     predicted = predict_hidden(estimator, bunch.X, bunch.y, labeled, hidden, supervised)

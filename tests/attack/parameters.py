@@ -25,11 +25,10 @@ for name in ("max_iter", "n_neighbors", "n_components", "n_estimators", "n_init"
         parameter(name, value, refuse=True)
 for name in ("max_iter", "n_neighbors", "n_components", "max_labels"):
     parameter(name, 10**18)
-for name in ("class_prior", "balance"):
-    for value in ([0.2, 0.3, 0.5], {0: 0.2, 1: 0.3, 2: 0.5}, [1e-9, 1e-9, 1.0]):
-        parameter(name, value, kinds=("some",))
-    for value in ({0: 0.2, 1: 0.8}, [0.5, 0.5], [0.5, 0.9, -0.4], [0.0] * 3, [0.5, 0.5, np.nan], [[1] * 3]):
-        parameter(name, value, refuse=True, kinds=("some",))
+for value in ([0.2, 0.3, 0.5], {0: 0.2, 1: 0.3, 2: 0.5}, [1e-9, 1e-9, 1.0]):
+    parameter("class_prior", value, kinds=("some",))
+for value in ({0: 0.2, 1: 0.8}, [0.5, 0.5], [0.5, 0.9, -0.4], [0.0] * 3, [0.5, 0.5, np.nan], [[1] * 3]):
+    parameter("class_prior", value, refuse=True, kinds=("some",))
 
 
 def kernel(name, value, refuse=None):

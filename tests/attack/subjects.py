@@ -56,7 +56,7 @@ _SETTINGS = {
     "well hinge": ("WellSVC", {"loss": "hinge"}),
     "well linear": ("WellSVC", {"kernel": "linear"}),
     "well offset": ("WellSVC", {"offset": 1.0, "refine": 3, "oracle": "restarts"}),
-    "well free": ("WellSVC", {"balance": None, "oracle": "step"}),
+    "well free": ("WellSVC", {"class_prior": None, "oracle": "step"}),
     "transductive": ("TransductiveSVC", {}),
     **{
         f"transductive {name}": ("TransductiveSVC", {"optimizer": name})

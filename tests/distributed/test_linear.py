@@ -195,7 +195,7 @@ def test_sparse_chunks_with_rows_that_are_equal():
     X, y = classes(300, 6, 2)
     X[50:200] = X[50]  # more than a class may have: they are shared out
     X = sp.csr_array(X)
-    settings = {"tol": 1e-8, "optimizer": "multi_switch", "balance": 0.4}
+    settings = {"tol": 1e-8, "optimizer": "multi_switch", "class_prior": 0.4}
     expected = TransductiveLinearSVC(**settings).fit(X, y)
     model = TransductiveLinearSVC(**settings).fit(sparse_chunks(X, (120, 100, 80)), y)
     share = (model.transduction_.compute()[y < 0] == 1).mean()

@@ -138,7 +138,7 @@ def test_machine_stops_where_it_is_told():
 
 SETTINGS = [
     (2, {"harden": False}),
-    (4, {"alpha_labeled": 0.4, "harden": True, "balance": None}),
+    (4, {"alpha_labeled": 0.4, "harden": True, "class_prior": None}),
     (3, {"alpha_unlabeled": 0.9, "novelty_threshold": 0.5, "novel_label": 99}),
 ]
 

@@ -38,7 +38,9 @@ def assert_same(model, expected, rel):
 
 
 @pytest.mark.parametrize("distance", [2, 3])
-@pytest.mark.parametrize("settings", [{}, {"balance": 0.5, "refine": 3}, {"balance": None, "center": False}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"class_prior": 0.5, "refine": 3}, {"class_prior": None, "center": False}]
+)
 def test_fit_is_that_in_memory(distance, settings):
     X, partial, _ = two_blobs(distance)
     rows = da.from_array(X, chunks=((120, 0, 100, 80), 2))
@@ -73,7 +75,7 @@ def test_two_labelings_of_three_classes(is_sparse, dtype):
     if is_sparse:
         parts = [sp.csr_array(part) for part in parts]
     chunks = [da.from_delayed(dask.delayed(part), part.shape, dtype) for part in parts]
-    settings = {"tol": 1e-6, "max_labels": 2, "offset": 0.7, "balance": [0.3, 0.3, 0.4]}
+    settings = {"tol": 1e-6, "max_labels": 2, "offset": 0.7, "class_prior": [0.3, 0.3, 0.4]}
     gram = X.astype(np.float64) @ X.T.astype(np.float64)
     expected = WellSVC(kernel="precomputed", **settings).fit(gram, partial, weights)
     lengths = (100, 50, 90)
@@ -90,7 +92,7 @@ def test_two_labelings_of_three_classes(is_sparse, dtype):
 def test_mixture_of_many_labelings_is_weighted_well():
     X, y = make_blobs(300, centers=2, n_features=5, cluster_std=6.0, random_state=3)
     partial = np.where(np.arange(300) < 20, y, -1)
-    model = WellSVC(kernel="linear", tol=1e-3, balance=0.5).fit(da.from_array(X, chunks=(80, 5)), partial)
+    model = WellSVC(kernel="linear", tol=1e-3, class_prior=0.5).fit(da.from_array(X, chunks=(80, 5)), partial)
     result = model.results_[0]
     labels = result.labels.compute().astype(np.float64)
     assert len(labels) > 3

@@ -38,9 +38,9 @@ def test_a_mapping_without_a_class_is_refused():
     [
         (LaplacianSVC(), "class_mass_normalization"),
         (TotalVariationRLSClassifier(), "class_prior"),
-        (ProbabilisticLabelSVC(), "balance"),
-        (WellSVC(), "balance"),
-        (TransductiveSVC(), "balance"),
+        (ProbabilisticLabelSVC(), "class_prior"),
+        (WellSVC(), "class_prior"),
+        (TransductiveSVC(), "class_prior"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
 )

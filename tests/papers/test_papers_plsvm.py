@@ -250,7 +250,7 @@ def test_rows_of_ours_are_settled_by_every_parameter(table):
 def test_the_literal_rows_are_the_papers():
     for table in papers.load("plsvm").select(["table2", "table4"]):
         for settings in table.settings["PLSVM, literal"].values():
-            assert settings["params"]["balance"] is None
+            assert settings["params"]["class_prior"] is None
             assert settings["params"]["harden"] is False
             assert settings["params"]["n_neighbors"] == 6
     params = _pairs.ROWS["PLSVM, literal"]["Isolet"]["params"]

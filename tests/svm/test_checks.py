@@ -19,7 +19,7 @@ SETTINGS = [
     WellSVC(approximation="nystroem", n_components=20, random_state=0),
     ProbabilisticLabelSVC(n_neighbors=3),
     ProbabilisticLabelSVC(n_neighbors=3, unlabeled=None),
-    ProbabilisticLabelSVC(n_neighbors=3, kernel="linear", balance=None, harden=False, alpha_labeled=0.1),
+    ProbabilisticLabelSVC(n_neighbors=3, kernel="linear", class_prior=None, harden=False, alpha_labeled=0.1),
     TransductiveSVC(),
     TransductiveSVC(unlabeled=None),
     TransductiveSVC(optimizer="switching", kernel="linear"),

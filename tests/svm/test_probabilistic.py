@@ -32,7 +32,7 @@ def test_walks_that_end_at_once_leave_a_supervised_machine(n_classes, kernel):
     """[plsvm] section II C: with both alphas 0 unlabelled rows are novel, and cost nothing."""
     X, _, partial = blobs(n_classes, n_labeled=6)
     settings = {"kernel": kernel, "gamma": 0.05, "tol": 1e-9}
-    model = ProbabilisticLabelSVC(2.0, alpha_unlabeled=0.0, balance=None, **settings).fit(X, partial)
+    model = ProbabilisticLabelSVC(2.0, alpha_unlabeled=0.0, class_prior=None, **settings).fit(X, partial)
     np.testing.assert_array_equal(model.novelty_, partial < 0)
     known = partial >= 0
     peer = WestonWatkinsSVC(2.0, **settings).fit(X[known], partial[known])
@@ -42,18 +42,24 @@ def test_walks_that_end_at_once_leave_a_supervised_machine(n_classes, kernel):
 
 
 @pytest.mark.parametrize("harden", [False, True])
-@pytest.mark.parametrize("balance", [None, "labeled", [1, 2, 5]])
-def test_probabilities_are_scaled_hardened_and_taught(balance, harden):
+@pytest.mark.parametrize("class_prior", [None, "labeled", [1, 2, 5]])
+def test_probabilities_are_scaled_hardened_and_taught(class_prior, harden):
     """Step by step, from dense algebra to the solver."""
     X, _, partial = blobs()
     partial[np.flatnonzero(partial == 2)[1]] = -1  # now shares of the labels are 2, 2, 1
     model = ProbabilisticLabelSVC(
-        3.0, alpha_labeled=0.2, alpha_unlabeled=0.9, balance=balance, harden=harden, kernel="linear", tol=1e-8
+        3.0,
+        alpha_labeled=0.2,
+        alpha_unlabeled=0.9,
+        class_prior=class_prior,
+        harden=harden,
+        kernel="linear",
+        tol=1e-8,
     ).fit(X, partial)
     walk = walk_densely(model.graph_, partial, 3, 0.2, 0.9)
     F, novelty = walk[:, :3], walk[:, 3]
-    if balance is not None:
-        shares = np.array([2, 2, 1] if balance == "labeled" else balance)
+    if class_prior is not None:
+        shares = np.array([2, 2, 1] if class_prior == "labeled" else class_prior)
         F = F / F.sum(axis=0) * shares
         F = F / F.sum(axis=1, keepdims=True) * (1 - novelty)[:, None]
     np.testing.assert_allclose(model.novelty_, novelty, atol=1e-7)
@@ -215,7 +221,7 @@ def test_a_row_without_neighbours():
     affinity = ProbabilisticLabelSVC().fit(X, partial).graph_.affinity.toarray()
     for row in (lonely, labeled):
         affinity[row] = affinity[:, row] = 0
-    model = ProbabilisticLabelSVC(1.0, graph=affinity, balance=None, kernel="linear", tol=1e-6)
+    model = ProbabilisticLabelSVC(1.0, graph=affinity, class_prior=None, kernel="linear", tol=1e-6)
     model.fit(X, partial)
     assert (model.novelty_[lonely], model.novelty_[labeled]) == (1, 0)
     np.testing.assert_allclose(model.label_distributions_[[lonely, labeled]], [[0.5, 0.5], [0, 1]])
@@ -230,8 +236,8 @@ def test_errors_say_what_to_do():
     X, _, partial = blobs(2)
     with pytest.raises(ValueError, match="novel_label is 1, which is a class"):
         ProbabilisticLabelSVC(novelty_threshold=0.5, novel_label=1).fit(X, partial)
-    with pytest.raises(ValueError, match="balance must be"):
-        ProbabilisticLabelSVC(balance=[1, 2, 3]).fit(X, partial)
+    with pytest.raises(ValueError, match="class_prior must be"):
+        ProbabilisticLabelSVC(class_prior=[1, 2, 3]).fit(X, partial)
     with pytest.raises(ValueError, match="lower n_neighbors, or pass a graph"):
         ProbabilisticLabelSVC(n_neighbors=200).fit(X, partial)
     with pytest.raises(ValueError, match="'alpha_unlabeled' parameter"):

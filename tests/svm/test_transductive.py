@@ -106,7 +106,7 @@ def test_both_machines_agree_on_rows(optimizer):
 @every_machine
 def test_separated_classes_are_found_from_a_label_each(machine):
     X, y, partial = blobs((15, 10), distance=9.0, n_labeled=1)
-    model = type(machine)(optimizer=machine.optimizer, balance=9 / 23).fit(X, partial)
+    model = type(machine)(optimizer=machine.optimizer, class_prior=9 / 23).fit(X, partial)
     np.testing.assert_array_equal(model.transduction_, y)
     np.testing.assert_array_equal(model.predict(X), y)
     assert model.score(X, y) == 1.0
@@ -135,7 +135,7 @@ def test_labels_keep_the_balance_whatever_the_rows(machine, seed, data):
     partial = np.full(len(X), -1)
     partial[:n_classes] = np.arange(n_classes)
     shares = data.draw(st.lists(st.floats(0.05, 1.0), min_size=n_classes, max_size=n_classes))
-    model = type(machine)(optimizer=machine.optimizer, balance=shares, C_unlabeled=0.3).fit(X, partial)
+    model = type(machine)(optimizer=machine.optimizer, class_prior=shares, C_unlabeled=0.3).fit(X, partial)
     assert keeps_the_balance(model, partial < 0)
     signs = model.result_.labels > 0
     wanted = model.class_prior_[-len(signs) :] * (partial < 0).sum()
@@ -154,7 +154,7 @@ def test_rows_that_are_all_the_same_are_shared_out(machine):
 @pytest.mark.parametrize("sizes", [(60, 20), (50, 30, 10)])
 def test_predictions_on_the_training_rows_keep_the_balance_too(sizes):
     X, _, partial = blobs(sizes, distance=1.5)
-    model = TransductiveSVC(balance=np.ones(len(sizes))).fit(X, partial)
+    model = TransductiveSVC(class_prior=np.ones(len(sizes))).fit(X, partial)
     np.testing.assert_array_equal(model.predict(X), model.transduction_)
     np.testing.assert_array_equal(model.label_distributions_.argmax(axis=1), model.transduction_)
     np.testing.assert_allclose(model.predict_proba(X), model.label_distributions_)
@@ -170,7 +170,7 @@ def test_offsets_are_left_alone_where_the_scores_keep_the_balance():
 @pytest.mark.parametrize("optimizer", SEARCHING)
 def test_several_classes(optimizer):
     X, y, partial = blobs((40, 20, 20), distance=7.0)
-    model = TransductiveSVC(optimizer=optimizer, balance=[2, 1, 1]).fit(X, partial)
+    model = TransductiveSVC(optimizer=optimizer, class_prior=[2, 1, 1]).fit(X, partial)
     assert np.mean(model.transduction_ == y) > 0.97
     assert model.decision_function(X).shape == (80, 3)
     assert model.result_.labels.shape == (3, 80)
@@ -225,7 +225,7 @@ def test_every_kernel_finds_separated_classes(kernel, dtype):
     X, y, partial = blobs((20, 15, 10), distance=9.0)
     X = np.exp(X / 4).astype(dtype)  # positive, for chi2, and the classes in different directions
     names = np.where(partial < 0, None, np.array(["a", "b", "c"])[partial])
-    model = TransductiveSVC(kernel=kernel, balance=[18, 13, 8]).fit(X, names)
+    model = TransductiveSVC(kernel=kernel, class_prior=[18, 13, 8]).fit(X, names)
     assert model.transduction_.tolist() == np.array(["a", "b", "c"])[y].tolist()
     assert model.decision_function(X).dtype == dtype
 
@@ -272,7 +272,7 @@ def test_features_that_no_sample_has_cost_nothing(optimizer, dtype):
 def test_approximations_and_the_limit_of_memory(monkeypatch):
     X, y, partial = blobs()
     for approximation in ("nystroem", "fourier"):
-        model = TransductiveSVC(approximation=approximation, n_components=60, random_state=0, balance=0.5)
+        model = TransductiveSVC(approximation=approximation, n_components=60, random_state=0, class_prior=0.5)
         assert np.mean(model.fit(X, partial).transduction_ == y) > 0.9
     monkeypatch.setenv("WEAKLY_MEMORY_LIMIT", "90KB")
     assert np.mean(TransductiveSVC(n_components=30, random_state=0).fit(X, partial).transduction_ == y) > 0.9
@@ -297,7 +297,7 @@ def test_cost_of_unlabelled_rows():
 def test_weights_of_labels(make):
     X, _, partial = blobs(distance=2.5)
     weights = np.where(partial >= 0, 3.0, 7.0)
-    params = {"C_unlabeled": 0.1, "balance": 0.5, "tol": 1e-8}
+    params = {"C_unlabeled": 0.1, "class_prior": 0.5, "tol": 1e-8}
     weighted = make(1.0, **params).fit(X, partial, sample_weight=weights).decision_function(X)
     np.testing.assert_allclose(weighted, make(3.0, **params).fit(X, partial).decision_function(X), atol=1e-6)
     row = np.flatnonzero(partial == 1)[0]
@@ -326,16 +326,16 @@ def test_shares_come_from_the_labels_or_are_given():
     np.testing.assert_allclose(TransductiveSVC().fit(X, partial).class_prior_, [0.5, 0.5])
     partial[np.flatnonzero(y == 0)[:30]] = 0
     assert 0.05 < TransductiveSVC().fit(X, partial).class_prior_[1] < 0.2  # 4 of about 34 labels
-    np.testing.assert_allclose(TransductiveSVC(balance=[3, 1]).fit(X, partial).class_prior_, [0.75, 0.25])
-    np.testing.assert_allclose(TransductiveSVC(balance=0.3).fit(X, partial).class_prior_, [0.7, 0.3])
+    np.testing.assert_allclose(TransductiveSVC(class_prior=[3, 1]).fit(X, partial).class_prior_, [0.75, 0.25])
+    np.testing.assert_allclose(TransductiveSVC(class_prior=0.3).fit(X, partial).class_prior_, [0.7, 0.3])
 
 
 def test_errors_say_what_to_do():
     X, _, partial = blobs()
-    with pytest.raises(ValueError, match=r"balance must be 'labeled', .*, 2 positive proportions"):
-        TransductiveSVC(balance=[1, 2, 3]).fit(X, partial)
-    with pytest.raises(ValueError, match="'balance' parameter"):
-        TransductiveSVC(balance=None).fit(X, partial)
+    with pytest.raises(ValueError, match=r"class_prior must be 'labeled', .*, 2 positive proportions"):
+        TransductiveSVC(class_prior=[1, 2, 3]).fit(X, partial)
+    with pytest.raises(ValueError, match="'class_prior' parameter"):
+        TransductiveSVC(class_prior=None).fit(X, partial)
     with pytest.raises(ValueError, match="'optimizer' parameter"):
         TransductiveSVC(optimizer="exact").fit(X, partial)
     with pytest.raises(ValueError, match="'optimizer' parameter"):

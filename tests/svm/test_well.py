@@ -59,7 +59,7 @@ def test_all_rows_labelled_is_a_support_vector_machine(loss, center, offset):
 def test_an_offset_brings_the_shares_to_those_of_the_labelings():
     X, _, partial = two_blobs(n_rows=400, distance=2.0, n_labeled=20, share=0.15)
     shares = {
-        offset: WellSVC(balance=0.15, offset=offset).fit(X, partial).predicted_shares_[1]
+        offset: WellSVC(class_prior=0.15, offset=offset).fit(X, partial).predicted_shares_[1]
         for offset in (0.0, 1.0)
     }
     assert shares[0.0] > 0.3
@@ -127,7 +127,7 @@ def test_several_classes_and_given_shares(kernel):
     partial = np.full(120, -1)
     for code in range(3):
         partial[np.flatnonzero(y == code)[:2]] = code
-    model = WellSVC(kernel=kernel, balance=[2, 1, 1]).fit(X, partial)
+    model = WellSVC(kernel=kernel, class_prior=[2, 1, 1]).fit(X, partial)
     assert np.mean(model.transduction_ == y) > 0.95
     np.testing.assert_allclose(model.class_prior_, [0.5, 0.25, 0.25])
     assert len(model.results_) == 3
@@ -158,8 +158,8 @@ def test_one_unlabelled_row(kernel):
 def test_shares_decide_how_many_rows_a_labeling_gives_a_class(loss):
     X, _, partial = two_blobs(share=0.25)
     n_unlabeled = (partial < 0).sum()
-    for balance, expected in ((0.25, 0.25), ([3, 1], 0.25), ("labeled", 0.5)):
-        model = WellSVC(balance=balance, loss=loss).fit(X, partial)
+    for class_prior, expected in ((0.25, 0.25), ([3, 1], 0.25), ("labeled", 0.5)):
+        model = WellSVC(class_prior=class_prior, loss=loss).fit(X, partial)
         for labeling in model.results_[0].labels:
             assert (labeling[partial < 0] > 0).sum() == round(expected * n_unlabeled)
             np.testing.assert_array_equal(labeling[partial >= 0] > 0, partial[partial >= 0] == 1)
@@ -168,7 +168,7 @@ def test_shares_decide_how_many_rows_a_labeling_gives_a_class(loss):
 def test_without_shares_the_first_labeling_is_that_of_a_supervised_machine():
     X, _, partial = two_blobs(share=0.25)
     labeled = partial >= 0
-    model = WellSVC(kernel="linear", center=False, balance=None, max_labels=1).fit(X, partial)
+    model = WellSVC(kernel="linear", center=False, class_prior=None, max_labels=1).fit(X, partial)
     alone = LinearSVC(C=0.5, fit_intercept=False, dual=True, tol=1e-9, max_iter=10**6)
     scores = alone.fit(X[labeled], partial[labeled]).decision_function(X[~labeled])
     assert model.class_prior_ is None
@@ -177,10 +177,10 @@ def test_without_shares_the_first_labeling_is_that_of_a_supervised_machine():
 
 def test_errors_say_what_to_do():
     X, _, partial = two_blobs()
-    with pytest.raises(ValueError, match=r"balance must be 'labeled', None, .*, 2 positive proportions"):
-        WellSVC(balance=[1, 2, 3]).fit(X, partial)
-    with pytest.raises(ValueError, match="'balance' parameter"):
-        WellSVC(balance=1.5).fit(X, partial)
+    with pytest.raises(ValueError, match=r"class_prior must be 'labeled', None, .*, 2 positive proportions"):
+        WellSVC(class_prior=[1, 2, 3]).fit(X, partial)
+    with pytest.raises(ValueError, match="'class_prior' parameter"):
+        WellSVC(class_prior=1.5).fit(X, partial)
     with pytest.raises(ValueError, match="'oracle' parameter"):
         WellSVC(oracle="best").fit(X, partial)
 
@@ -243,7 +243,7 @@ def test_search_over_parameters():
 def test_refined_is_a_machine_on_the_labeling_nearest_to_its_own_scores():
     """At the end, scores are those of LIBLINEAR for a labeling that has the highest scores as positives."""
     X, y, partial = two_blobs(n_rows=150, distance=1.5)
-    params = {"kernel": "precomputed", "center": False, "balance": 0.5, "max_labels": 3, "tol": 1e-7}
+    params = {"kernel": "precomputed", "center": False, "class_prior": 0.5, "max_labels": 3, "tol": 1e-7}
     unlabeled = partial < 0
 
     def objective(signs, costs):

@@ -137,7 +137,7 @@ def laplacian(data: str, estimator: str = LAP, **changed: Any) -> dict[str, Any]
     return {"estimator": estimator, "params": default_params(estimator, **params), **WIDTHS.get(data, {})}
 
 
-LITERAL = {"balance": None, "harden": False}
+LITERAL = {"class_prior": None, "harden": False}
 ROWS: dict[str, dict[str, Any]] = {
     "SVM": {
         data: {"estimator": SVM, "params": {"C": COSTS[data], **KERNELS[data]}, "supervised": True}

@@ -115,7 +115,7 @@ def moons_error(settings: Mapping[str, Any], column: str, seed: int) -> dict[str
 
 
 _WIDTH = 2.0  # sigma 0.5
-_AS_PUBLISHED = {"C": 10.0, "C_unlabeled": 10.0, "gamma": _WIDTH, "balance": 0.52}
+_AS_PUBLISHED = {"C": 10.0, "C_unlabeled": 10.0, "gamma": _WIDTH, "class_prior": 0.52}
 _MOONS: dict[str, dict[str, Any]] = {
     "SVM": {
         "estimator": "sklearn.svm.SVC",

@@ -68,16 +68,16 @@ def warn_of_unseen(labels: Iterable) -> None:
         )
 
 
-def prior_of(balance: Any, labels: Any) -> np.ndarray | None:
-    """Class proportions by the parameter ``balance``: those of the labels, given ones, or none."""
-    if balance is None:
+def prior_of(given: Any, labels: Any) -> np.ndarray | None:
+    """Class proportions by the parameter ``class_prior``: those of the labels, given ones, or none."""
+    if given is None:
         return None
-    if isinstance(balance, str):
+    if isinstance(given, str):
         return labels.frequencies
-    if np.ndim(balance) == 0 and not isinstance(balance, Mapping) and labels.n_classes == 2:
-        return np.array([1 - balance, balance])
+    if np.ndim(given) == 0 and not isinstance(given, Mapping) and labels.n_classes == 2:
+        return np.array([1 - given, given])
     return check_class_prior(
-        balance, labels.classes, "balance", "'labeled', None, the proportion of the second of two classes"
+        given, labels.classes, "class_prior", "'labeled', None, the proportion of the second of two classes"
     )
 
 

@@ -100,7 +100,7 @@ class BlockWalkMixin:
         self._require_labels(y)
         blocks = anchored_rows(self, X)
         labels, _ = labels_of(y, blocks, self.unlabeled, sample_weight)
-        self.class_prior_ = prior_of(self.balance, labels)
+        self.class_prior_ = prior_of(self.class_prior, labels)
         self.classes_ = labels.classes
         self.kernel_ = None
         self._novel_label = self._name_novelty()

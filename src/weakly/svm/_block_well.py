@@ -26,7 +26,7 @@ def fit_blocks(model, X, y, sample_weight):
     _require_linear(model)
     blocks = checked_rows(model, X)
     labels, weights = labels_of(y, blocks, model.unlabeled, sample_weight)
-    model.class_prior_ = prior_of(model.balance, labels)
+    model.class_prior_ = prior_of(model.class_prior, labels)
     model.C_unlabeled_ = unlabeled_cost(model.C, model.C_unlabeled, labels)
     costs = labeled_costs(model.C, model.C_unlabeled_, weights)
     rows = LabeledBlocks(blocks, labels, costs, is_sparse=False)

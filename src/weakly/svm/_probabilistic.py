@@ -45,10 +45,10 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
     alpha_unlabeled : float, default=0.99
         Probability, below 1, that a walk goes on from an unlabelled row. The lower, the more of the rows far
         from all labels are taken for novel, and the nearer to the labels the machine looks.
-    balance : "labeled", array-like of shape (n_classes,), mapping, float or None, default="labeled"
-        Shares of the classes, in sorted order, that probabilities are scaled to; a number is the share of
-        the second of two. "labeled" takes the shares among the labels, ``None`` leaves the probabilities as
-        the walk gives them, in which a class whose labels lie well takes rows from the others.
+    class_prior : "labeled", array-like of shape (n_classes,), mapping, float or None, default="labeled"
+        Class proportions, in sorted order, that probabilities are scaled to; a number is the proportion of
+        the second of two. "labeled" takes those of the labels, ``None`` leaves the probabilities as the walk
+        gives them, in which a class whose labels lie well takes samples from the others.
     harden : bool or "auto", default="auto"
         Count a row for its most probable class only, with all that is not novel. "auto" does so with more
         than two classes, where the loss is at odds with probabilities that are all below a half.
@@ -105,12 +105,12 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     class_prior_ : ndarray of shape (n_classes,) or None
-        Shares that probabilities were scaled to.
+        Class proportions that probabilities were scaled to.
     novelty_ : ndarray of shape (n_samples,)
         Probability that a walk from the row ends at no label.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Probabilities of the classes if the row is not novel, as the walk gives them, scaled by ``balance``;
-        the shares of the labels where no label is in reach.
+        Class probabilities if the sample is not novel, as the walk gives them, scaled by ``class_prior``;
+        the proportions of the labels where no label is in reach.
     transduction_ : ndarray of shape (n_samples,)
         Predicted labels of all training rows.
     temperature_ : float
@@ -135,7 +135,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
 
     Notes
     -----
-    The method of [plsvm]_ with two changes, which ``balance=None, harden=False`` undoes. On a graph of
+    The method of [plsvm]_ with two changes, which ``class_prior=None, harden=False`` undoes. On a graph of
     anchors the walk is solved in closed form, and with ``approximation="auto"`` the functions are those of
     the values at the anchors, as in :class:`LaplacianSVC`, whatever the kernel; on a Dask collection
     ``max_iter`` counts cutting planes.
@@ -163,7 +163,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         "penalty": [Interval(Real, 0, None, closed="neither")],
         "alpha_labeled": [Interval(Real, 0, 1, closed="left")],
         "alpha_unlabeled": [Interval(Real, 0, 1, closed="left")],
-        "balance": [
+        "class_prior": [
             StrOptions({"labeled"}),
             Interval(Real, 0, 1, closed="neither"),
             "array-like",
@@ -181,7 +181,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         *,
         alpha_labeled=0.0,
         alpha_unlabeled=0.99,
-        balance="labeled",
+        class_prior="labeled",
         harden="auto",
         kernel="rbf",
         gamma="mean-distance",
@@ -204,7 +204,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         self.penalty = penalty
         self.alpha_labeled = alpha_labeled
         self.alpha_unlabeled = alpha_unlabeled
-        self.balance = balance
+        self.class_prior = class_prior
         self.harden = harden
         self.kernel = kernel
         self.gamma = gamma
@@ -252,7 +252,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         X = self._check_rows(X, y)
         weights = check_sample_weight(to_host(sample_weight), X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
-        self.class_prior_ = prior_of(self.balance, labels)
+        self.class_prior_ = prior_of(self.class_prior, labels)
         self.classes_ = labels.classes
         self._novel_label = self._name_novelty()
         progress = Progress(type(self).__name__, self.verbose)

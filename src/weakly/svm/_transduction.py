@@ -32,7 +32,12 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
         **KernelEstimator._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "balance": [StrOptions({"labeled"}), Interval(Real, 0, 1, closed="neither"), "array-like", Mapping],
+        "class_prior": [
+            StrOptions({"labeled"}),
+            Interval(Real, 0, 1, closed="neither"),
+            "array-like",
+            Mapping,
+        ],
     }
 
     @atomic_fit
@@ -78,9 +83,9 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
         return self
 
     def _expected_shares(self, labels):
-        if isinstance(self.balance, str):
+        if isinstance(self.class_prior, str):
             return expected_prior(np.bincount(labels.labeled_codes, minlength=labels.n_classes))
-        return prior_of(self.balance, labels)
+        return prior_of(self.class_prior, labels)
 
     def _unlabeled_cost(self, labels):
         return unlabeled_cost(self.C, self.C_unlabeled, labels)

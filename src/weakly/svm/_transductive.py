@@ -50,10 +50,10 @@ class TransductiveSVC(TransductiveClassifier):
         its tangent, again and again. "switching" swaps the labels of one pair at a time while their cost is
         raised; "multi_switch" of all pairs that gain. "branch_and_bound" finds the global minimum, for a few
         dozen unlabelled rows.
-    balance : "labeled", array-like of shape (n_classes,), mapping or float, default="labeled"
-        Shares of the classes among the unlabelled rows, in sorted order; a number is the share of the second
-        of two. "labeled" takes those among the labels, drawn towards equal shares as far as few labels leave
-        it open. The labels in ``transduction_`` have these shares, to a row.
+    class_prior : "labeled", array-like of shape (n_classes,), mapping or float, default="labeled"
+        Class proportions among the unlabeled samples, in sorted order; a number is that of the second of
+        two. "labeled" takes those of the labels, shrunk towards uniform as far as few labels leave it open.
+        The labels in ``transduction_`` match them up to rounding.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
         A callable takes two matrices and returns the Gram matrix of their rows. For "linear" on very many
         sparse rows use :class:`TransductiveLinearSVC`.
@@ -169,7 +169,7 @@ class TransductiveSVC(TransductiveClassifier):
         *,
         C_unlabeled="auto",
         optimizer="annealing",
-        balance="labeled",
+        class_prior="labeled",
         kernel="rbf",
         gamma="median",
         degree=3,
@@ -186,7 +186,7 @@ class TransductiveSVC(TransductiveClassifier):
         self.C = C
         self.C_unlabeled = C_unlabeled
         self.optimizer = optimizer
-        self.balance = balance
+        self.class_prior = class_prior
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree

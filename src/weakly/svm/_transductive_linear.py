@@ -43,10 +43,10 @@ class TransductiveLinearSVC(TransductiveClassifier):
         "annealing" gives unlabelled rows both labels, with probabilities that become certain as a temperature
         falls. "multi_switch" swaps the labels of all pairs that gain by it while the cost of unlabelled rows
         is raised; it is faster.
-    balance : "labeled", array-like of shape (n_classes,), mapping or float, default="labeled"
-        Shares of the classes among the unlabelled rows, in sorted order; a number is the share of the second
-        of two. "labeled" takes those among the labels, drawn towards equal shares as far as few labels leave
-        it open. The labels in ``transduction_`` have these shares, to a row.
+    class_prior : "labeled", array-like of shape (n_classes,), mapping or float, default="labeled"
+        Class proportions among the unlabeled samples, in sorted order; a number is that of the second of
+        two. "labeled" takes those of the labels, shrunk towards uniform as far as few labels leave it open.
+        The labels in ``transduction_`` match them up to rounding.
     tol : float, default=1e-3
         Largest norm of the gradient of the machine, relative to that of its weights or of the pull of the
         rows.
@@ -124,7 +124,7 @@ class TransductiveLinearSVC(TransductiveClassifier):
         *,
         C_unlabeled="auto",
         optimizer="annealing",
-        balance="labeled",
+        class_prior="labeled",
         tol=1e-3,
         unlabeled="auto",
         verbose=0,
@@ -132,7 +132,7 @@ class TransductiveLinearSVC(TransductiveClassifier):
         self.C = C
         self.C_unlabeled = C_unlabeled
         self.optimizer = optimizer
-        self.balance = balance
+        self.class_prior = class_prior
         self.tol = tol
         self.unlabeled = unlabeled
         self.verbose = verbose

@@ -43,17 +43,17 @@ class WellSVC(ScoredClassifier, LabelMixture):
         ``C``: the more rows there are, the less each should count, or they overrule the labels.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         ``max(1 - y f, 0)^2 / 2`` or ``max(1 - y f, 0)``.
-    balance : "labeled", array-like of shape (n_classes,), mapping, float or None, default="labeled"
-        Shares of the classes among the unlabelled rows, in sorted order; a number is the share of the second
-        of two. "labeled" takes the shares among the labels. ``None`` leaves them free, which ends with one
-        class for nearly all rows unless labels are many.
+    class_prior : "labeled", array-like of shape (n_classes,), mapping, float or None, default="labeled"
+        Class proportions among the unlabeled samples, in sorted order; a number is that of the second of
+        two. "labeled" takes those of the labels. ``None`` leaves them free, which ends with one class for
+        nearly all samples unless labels are many.
     center : bool, default=True
         Take the mean from the rows, or from their images in the space of the kernel.
     offset : float, default=0.0
         Weight of a constant that is learned beside: its square, divided by this and by the mean squared norm
         of the images, adds to ``||f||^2``. Without one a rare class gets too many rows; with one, say of 1,
-        predictions keep to the shares of ``balance``, which must then be about right, and where columns are
-        very many labelings are found that the constant explains instead of the rows.
+        predictions keep to ``class_prior``, which must then be about right, and where features are very many
+        labelings are found that the constant explains instead of the samples.
     kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
         A callable takes two matrices and returns the Gram matrix of their rows. With "linear" there is no
         Gram matrix: passes over the non-zero entries do all the work. For very many rows of text
@@ -144,7 +144,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
     >>> X, y = make_blobs(200, centers=[[-2, 0], [2, 0]], random_state=0)
     >>> partial = np.full(200, -1)
     >>> partial[:6] = y[:6]
-    >>> bool(np.mean(WellSVC(balance=0.5).fit(X, partial).transduction_ == y) > 0.95)
+    >>> bool(np.mean(WellSVC(class_prior=0.5).fit(X, partial).transduction_ == y) > 0.95)
     True
     """
 
@@ -153,7 +153,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
         "C": [Interval(Real, 0, None, closed="neither")],
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "refine": [Interval(Integral, 0, None, closed="left")],
-        "balance": [
+        "class_prior": [
             StrOptions({"labeled"}),
             Interval(Real, 0, 1, closed="neither"),
             "array-like",
@@ -168,7 +168,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
         *,
         C_unlabeled="auto",
         loss="squared_hinge",
-        balance="labeled",
+        class_prior="labeled",
         center=True,
         offset=0.0,
         kernel="rbf",
@@ -188,7 +188,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
         self.C = C
         self.C_unlabeled = C_unlabeled
         self.loss = loss
-        self.balance = balance
+        self.class_prior = class_prior
         self.center = center
         self.offset = offset
         self.kernel = kernel
@@ -231,7 +231,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
         X = self._check_rows(X, y)
         weights = check_sample_weight(sample_weight, X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
-        self.class_prior_ = prior_of(self.balance, labels)
+        self.class_prior_ = prior_of(self.class_prior, labels)
         self.C_unlabeled_ = unlabeled_cost(self.C, self.C_unlabeled, labels)
         costs = sample_costs(self.C, self.C_unlabeled_, weights, labels)
         progress = Progress(type(self).__name__, self.verbose)
