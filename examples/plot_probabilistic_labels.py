@@ -32,7 +32,7 @@ def fit_all(X, partial):
     """Machines by name, fitted; the last one knows nothing of the rows without a label."""
     graph = neighbor_graph(X, n_neighbors=6, weights="rbf", bandwidth=1.0)
     labeled = partial >= 0
-    walk = {"alpha_labeled": 1e-4, "alpha_unlabeled": 0.9999}  # and the penalty: the paper's
+    walk = {"alpha_labeled": 1e-4, "alpha_unlabeled": 0.9999}  # and C: the paper's
     return {
         "PLSVM": ProbabilisticLabelSVC(0.01, kernel="linear", graph=graph, **walk).fit(X, partial),
         "WellSVM": WellSVC(kernel="linear").fit(X, partial),

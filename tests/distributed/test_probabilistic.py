@@ -149,7 +149,7 @@ def test_estimator_is_that_in_memory(n_classes, settings, lengths):
     X, y = classes(600, 4, n_classes)
     weights = np.random.default_rng(0).uniform(0.5, 2, 600)
     weights[::9] = 0
-    model = ProbabilisticLabelSVC(penalty=0.1, tol=1e-5, **settings, **ANCHORS)
+    model = ProbabilisticLabelSVC(C=0.1, tol=1e-5, **settings, **ANCHORS)
     expected = model.fit(X, y, weights)
     known = expected.label_distributions_, expected.novelty_, expected.transduction_
     decided, labels, objective = (

@@ -254,5 +254,5 @@ def test_the_literal_rows_are_the_papers():
             assert settings["params"]["harden"] is False
             assert settings["params"]["n_neighbors"] == 6
     params = _pairs.ROWS["PLSVM, literal"]["Isolet"]["params"]
-    assert (params["penalty"], params["alpha_labeled"], params["alpha_unlabeled"]) == (200.0, 0.0, 0.6)
+    assert (params["C"], params["alpha_labeled"], params["alpha_unlabeled"]) == (200.0, 0.0, 0.6)
     assert params["gamma"] == pytest.approx(0.005)  # a width of 10

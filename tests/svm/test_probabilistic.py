@@ -252,7 +252,7 @@ def test_same_result_again_and_after_pickling(capsys):
     assert "probabilities" in capsys.readouterr().err
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    search = GridSearchCV(ProbabilisticLabelSVC(), {"penalty": [0.1, 10.0]}, cv=PartiallyLabeledKFold(2)).fit(
+    search = GridSearchCV(ProbabilisticLabelSVC(), {"C": [0.1, 10.0]}, cv=PartiallyLabeledKFold(2)).fit(
         X, partial
     )
     assert np.mean(search.predict(X) == y) > 0.7

@@ -88,7 +88,7 @@ def _drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 WALK = {
-    "penalty": 10.0,
+    "C": 10.0,
     "alpha_unlabeled": 0.999,
     "kernel": "rbf",
     "gamma": "mean-distance",

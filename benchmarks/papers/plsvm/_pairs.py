@@ -86,7 +86,7 @@ GRAPHS = {name: {"n_neighbors": 6, "graph_weights": "binary"} for name in KERNEL
 }
 GAUSSIAN = {"graph": {"bandwidth": 1.0}}  # in place of those weights, for faces and objects
 WIDTHS: dict[str, dict[str, Any]] = {"Umist": GAUSSIAN, "Coil20": GAUSSIAN}
-# penalty, alpha of labelled rows, alpha of unlabelled rows
+# C, alpha of labelled rows, alpha of unlabelled rows
 WALKS = {
     "USPS": (300.0, 1e-4, 0.9999),
     "20NG": (400.0, 0.0, 0.9),
@@ -108,9 +108,9 @@ TOL = 0.01  # a tenth of it takes ten times as long and changes hardly an error
 
 def walk(data: str, **changed: Any) -> dict[str, Any]:
     """Settings of the paper's method; what is changed is a parameter of the estimator."""
-    penalty, labeled, unlabeled = WALKS[data]
+    C, labeled, unlabeled = WALKS[data]
     params = {
-        "penalty": penalty,
+        "C": C,
         "alpha_labeled": labeled,
         "alpha_unlabeled": unlabeled,
         "tol": TOL,

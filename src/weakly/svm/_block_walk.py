@@ -33,7 +33,7 @@ class WalkedRows:
         Shares of the labels, for rows that no label reaches.
     harden : bool
         Whether a row counts for its most probable class only.
-    penalty : float
+    C : float
         Cost of a row whose class is sure.
     """
 
@@ -42,7 +42,7 @@ class WalkedRows:
     ratios: np.ndarray | None
     frequencies: np.ndarray
     harden: bool
-    penalty: float
+    C: float
 
     def to_numpy(self) -> WalkedRows:
         """The same without a device."""
@@ -59,7 +59,7 @@ class WalkedRows:
     def costs(self, features: sp.csr_array, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Costs of rows with these features."""
         F = self._probabilities(features, codes)
-        return self.penalty * weights[:, None] * (hardened(F) if self.harden else F)
+        return self.C * weights[:, None] * (hardened(F) if self.harden else F)
 
     def _probabilities(self, features: sp.csr_array, codes: np.ndarray) -> np.ndarray:
         F = self.walk(features, codes)[:, :-1]
@@ -161,7 +161,7 @@ class BlockWalkMixin:
         )
         shares = self.class_prior_
         ratios = None if shares is None else class_ratios(shares, walk.totals[:-1])
-        settings = (labels.frequencies, self._hardens(labels.n_classes), self.penalty)
+        settings = (labels.frequencies, self._hardens(labels.n_classes), self.C)
         return WalkedRows(self.graph_.feature_map, walk, ratios, *settings)
 
 

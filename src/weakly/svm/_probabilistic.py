@@ -31,13 +31,13 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
     A walk on a graph of neighbours gives every row probabilities ``F_ip`` of the classes, and one of being
     like no labelled row, its novelty. The functions ``f_p`` of the classes then minimise ::
 
-        sum_p ||f_p||^2 / 2  +  penalty sum_i sum_p F_ip sum_{q != p} max(1 - (f_p(x_i) - f_q(x_i)), 0)
+        sum_p ||f_p||^2 / 2  +  C sum_i sum_p F_ip sum_{q != p} max(1 - (f_p(x_i) - f_q(x_i)), 0)
 
     so that rows count by how sure they are, and novel ones hardly at all.
 
     Parameters
     ----------
-    penalty : float, default=10.0
+    C : float, default=10.0
         Cost of the loss of a row whose class is sure.
     alpha_labeled : float, default=0.0
         Probability, below 1, that a walk goes on from a labelled row. With 0 labels stand as they are; with
@@ -160,7 +160,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
     _parameter_constraints: dict = {
         **GraphEstimator._parameter_constraints,
         **MACHINE_CONSTRAINTS,
-        "penalty": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="neither")],
         "alpha_labeled": [Interval(Real, 0, 1, closed="left")],
         "alpha_unlabeled": [Interval(Real, 0, 1, closed="left")],
         "class_prior": [
@@ -177,7 +177,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
 
     def __init__(
         self,
-        penalty=10.0,
+        C=10.0,
         *,
         alpha_labeled=0.0,
         alpha_unlabeled=0.99,
@@ -201,7 +201,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         verbose=0,
         random_state=None,
     ):
-        self.penalty = penalty
+        self.C = C
         self.alpha_labeled = alpha_labeled
         self.alpha_unlabeled = alpha_unlabeled
         self.class_prior = class_prior
@@ -264,7 +264,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         with progress.stage("space"):
             space = build_in_range(lambda: self._space(X), X.dtype)
         self._near = self._index(X, labels)
-        costs = self.penalty * weights[:, None] * self._teach(F)
+        costs = self.C * weights[:, None] * self._teach(F)
         decisions = self._solve_pairs(space, costs, progress)
         self.transduction_ = self._named(decisions, self.novelty_)
         return self
