@@ -20,9 +20,9 @@ from weakly.kernels import Kernel, resolve_kernel
 from weakly.rows._device import free_bytes, require_room, resolve_device, to_host
 from weakly.solvers import solve_conjugate
 from weakly.spaces import (
-    TorchCorrectedSpace,
-    TorchFeatureSpace,
-    TorchKernelSpace,
+    CorrectedSpace,
+    FeatureSpace,
+    KernelSpace,
     build_space,
     deform,
     restrict,
@@ -340,10 +340,10 @@ def pairs(digits):
     X = digits[0]
     kernel = Kernel("rbf", gamma=1e-3)
     choices = (
-        (TorchKernelSpace, {"approximation": None}),
-        (TorchFeatureSpace, {"approximation": "nystroem", "n_components": 20, "random_state": 0}),
+        (KernelSpace, {"approximation": None}),
+        (FeatureSpace, {"approximation": "nystroem", "n_components": 20, "random_state": 0}),
         (
-            TorchCorrectedSpace,
+            CorrectedSpace,
             {"approximation": "nystroem", "n_components": 20, "random_state": 0, "corrected": True},
         ),
     )
@@ -367,7 +367,7 @@ def test_spaces_answer_in_the_kind_they_are_asked_in(digits, pairs):
             lambda s, as_kind, t=theta: s.inner(as_kind(t), as_kind(t[:, ::-1].copy())),
             lambda s, as_kind, v=values: s.base.adjoint(as_kind(v)),
         ]
-        if kind is not TorchCorrectedSpace:
+        if kind is not CorrectedSpace:
             questions.append(lambda s, as_kind, v=values: s.adjoint(as_kind(v)))
         for ask in questions:
             wanted = ask(spaces[0], np.asarray)
@@ -380,7 +380,7 @@ def test_spaces_answer_in_the_kind_they_are_asked_in(digits, pairs):
 def test_restrictions_are_those_of_the_host(digits, pairs):
     laplacian = neighbor_graph(digits[0]).laplacian()
     for kind, host, placed in pairs:
-        if kind is TorchCorrectedSpace:
+        if kind is CorrectedSpace:
             continue
         spaces = [deform(space, laplacian, ambient=0.1, graph=1.0) for space in (host, placed)]
         for rows in (np.arange(5), np.arange(60)):  # fewer and more rows than features
@@ -390,7 +390,7 @@ def test_restrictions_are_those_of_the_host(digits, pairs):
                 grams.append(small.gram if hasattr(small, "gram") else small.features @ small.features.T)
             assert isinstance(grams[1], np.ndarray)
             assert relative_difference(*grams) < 1e-9
-        if kind is TorchFeatureSpace:
+        if kind is FeatureSpace:
             features = [whiten(space).space.features for space in spaces]
             assert isinstance(features[1], torch.Tensor)
             assert relative_difference(features[0], features[1].numpy()) < 1e-9

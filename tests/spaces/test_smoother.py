@@ -67,7 +67,7 @@ def test_smoother_minimises_distance_and_norm(kind):
 
 
 def test_halves_of_a_large_matrix_are_mirrored_in_blocks(monkeypatch):
-    monkeypatch.setattr("weakly.spaces._smoother._BLOCK", 7)
+    monkeypatch.setattr("weakly.rows._arrays._BLOCK", 7)
     space, K = make_space(np.random.default_rng(1), "kernel", 31)
     matrix = build_smoother(space, 0.2).block(np.arange(31))
     np.testing.assert_array_equal(matrix, matrix.T)

@@ -16,10 +16,11 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from weakly.auto._views import BLOCK, Views
 from weakly.graphs import Graph
-from weakly.rows._device import dtype_of, is_tensor, namespace, to_host
+from weakly.rows._arrays import PlacedMatrix as TorchLaplacian
+from weakly.rows._arrays import namespace
+from weakly.rows._device import dtype_of, is_tensor, to_host
 from weakly.rows._memory import dense_bytes, memory_limit
 from weakly.spaces import Coordinates
-from weakly.spaces._torch_algebra import TorchLaplacian
 
 _DENSE_ROWS = 3000  # to which eigenvectors of a graph come from a dense matrix
 _ROWS_PER_CLUSTER = 5  # at least, on average

@@ -18,8 +18,9 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from weakly.graphs._anchor_map import AnchorMap, learn_anchors, main_anchors, weight_matrix, weight_statistics
+from weakly.rows._arrays import PlacedMatrix, cast, namespace
 from weakly.rows._blocks import ArrayBlocks
-from weakly.rows._device import resolve_device
+from weakly.rows._device import dtype_of, resolve_device, to_device
 from weakly.rows._magnitude import squarable
 
 
@@ -76,8 +77,14 @@ class AnchorLaplacian:
         """``weight`` times the matrix, plus a diagonal."""
         return replace(self, own=weight * self.own + own, shared=weight * self.shared)
 
+    def placed(self, device: Any, dtype: Any) -> AnchorLaplacian:
+        """The same on a device, for products with tensors."""
+        own = self.own if np.ndim(self.own) == 0 else to_device(self.own, device, dtype)
+        weights, masses = PlacedMatrix(self.weights, device, dtype), to_device(self.masses, device)
+        return replace(self, weights=weights, masses=masses, own=own)
+
     def __matmul__(self, values: np.ndarray) -> np.ndarray:
-        passed = self.weights @ self._spread(self.weights.T @ values).astype(values.dtype, copy=False)
+        passed = self.weights @ cast(self._spread(self.weights.T @ values), dtype_of(values))
         return (self.own * values.T).T - self.shared * passed
 
     def smoothness(self, features: Any) -> np.ndarray:
@@ -90,14 +97,16 @@ class AnchorLaplacian:
 
     def _spread(self, sums: np.ndarray) -> np.ndarray:
         """``M^-1`` of sums over the rows of each anchor; an anchor without any has none to give."""
-        masses = np.where(self.masses > 0, self.masses, 1)
-        return (sums.T / masses).T
+        masses = namespace(self.masses).where(self.masses > 0, self.masses, 1)
+        return (sums.T / namespace(sums).place(masses)).T
 
 
 def _feature_sums(features: Any, weights: sp.csr_array, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``F'DF`` and ``Z'F`` of a block."""
-    features = (features.toarray() if sp.issparse(features) else features).astype(np.float64)
-    return features.T @ (own[:, None] * features), weights.T.astype(np.float64) @ features
+    features = cast(features.toarray() if sp.issparse(features) else features, np.float64)
+    xp = namespace(features)
+    carried = xp.operator(weights.T.astype(np.float64), np.float64) @ features
+    return features.T @ (xp.place(own, np.float64)[:, None] * features), carried
 
 
 @dataclass(frozen=True, eq=False)

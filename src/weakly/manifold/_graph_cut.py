@@ -18,10 +18,11 @@ from weakly.graphs._graph import WEIGHTS
 from weakly.manifold._base import LaplacianClassifierBase
 from weakly.manifold._resplit import diffuse_codes, resplit_pairs
 from weakly.regularizers import cheeger_ratio
-from weakly.rows._device import is_tensor, namespace, require_room
+from weakly.rows._arrays import namespace
+from weakly.rows._device import is_tensor, require_room
 from weakly.rows._memory import dense_bytes, fits
 from weakly.solvers import project_simplex, solve_poisson
-from weakly.spaces import CorrectedSpace, KernelSpace, Smoother, Space, TorchCorrectedSpace, build_smoother
+from weakly.spaces import CorrectedSpace, KernelSpace, Smoother, Space, build_smoother
 
 _OWN_VARIANCE = 0.5  # of each row's own value, relative to its kernel, where features must follow a graph
 _LOW_RANK = 0.25  # mean leverage below which an exact kernel cannot follow a graph either
@@ -79,8 +80,7 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
             squared = Z.multiply(Z).sum() if sp.issparse(Z) else namespace(Z).einsum("ij,ij->", Z, Z)
             lost = base.variance if isinstance(base, CorrectedSpace) else 0.0
             variance = max(lost, _OWN_VARIANCE * float(squared) / Z.shape[0]) or 1.0
-            own_values = TorchCorrectedSpace if is_tensor(Z) else CorrectedSpace
-            base = own_values(Z, variance, base.feature_map)
+            base = CorrectedSpace(Z, variance, base.feature_map)
             return SmoothedSpace(base, build_smoother(base, penalty))
         n_bytes = dense_bytes(base.n_rows, base.n_rows, copies=3)
         what = f"an exact kernel and its smoother on {base.n_rows} rows"

@@ -1,8 +1,7 @@
 """Devices of PyTorch, imported only where one is asked for, and arrays on their way to them and back.
 
-Estimators hold rows, labels and coefficients as NumPy arrays; spaces and the neighbour search put what is
-large on a device. What both kinds of array must do is written once, with the few functions here that know
-which kind they were given.
+Estimators hold samples, labels and coefficients as NumPy arrays; spaces and the neighbor search put what is
+large on a device. The algebra on both kinds of array is in :mod:`weakly.rows._arrays`.
 """
 
 from __future__ import annotations
@@ -107,11 +106,6 @@ def follow(result: Any, X: Any) -> Any:
     if not is_tensor(X) or result.dtype.kind not in "biuf":
         return result
     return to_device(result, X.device)
-
-
-def namespace(array: Any) -> Any:
-    """``numpy`` or ``torch``, for the functions that both have under one name."""
-    return sys.modules["torch"] if is_tensor(array) else np
 
 
 def zeros(like: Any, *shape: int) -> Any:

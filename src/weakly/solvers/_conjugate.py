@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weakly.losses import LOSSES, Loss
-from weakly.rows._device import namespace, to_host, zeros
+from weakly.rows._arrays import namespace
+from weakly.rows._device import to_host, zeros
 from weakly.solvers._result import SolverResult
 from weakly.spaces import DeformedSpace
 

@@ -39,7 +39,6 @@ from weakly.spaces._corrected import CorrectedSpace
 from weakly.spaces._deformed import DeformedSpace, Restriction, deform, restrict, undeformed, whiten
 from weakly.spaces._filtered import Coordinates, FilteredSpace
 from weakly.spaces._smoother import Smoother, build_smoother
-from weakly.spaces._torch import TorchCorrectedSpace, TorchFeatureSpace, TorchKernelSpace
 
 __all__ = [
     "APPROXIMATIONS",
@@ -57,9 +56,6 @@ __all__ = [
     "ScoreFunction",
     "Smoother",
     "Space",
-    "TorchCorrectedSpace",
-    "TorchFeatureSpace",
-    "TorchKernelSpace",
     "anchor_space",
     "block_anchor_graph",
     "build_smoother",

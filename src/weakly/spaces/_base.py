@@ -12,8 +12,9 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from weakly.graphs._anchor_map import AnchorMap
 from weakly.graphs._anchors import AnchorLaplacian
+from weakly.rows._arrays import cast, namespace
+from weakly.rows._device import dtype_of, to_host
 
 BLOCK_ROWS = 4096  # new rows scored at a time
 
@@ -27,6 +28,8 @@ class Space(Protocol):
     def n_params(self) -> int: ...
     @property
     def dtype(self) -> np.dtype: ...
+    @property
+    def xp(self) -> Any: ...
     def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray: ...
     def adjoint(self, values: np.ndarray) -> np.ndarray: ...
     def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray: ...
@@ -50,8 +53,8 @@ class ScoreFunction:
     ----------
     feature_map : callable or None
         From rows to what ``theta`` multiplies; ``None`` is the identity.
-    theta : ndarray of shape (n_params, n_columns)
-        Parameters.
+    theta : {ndarray, tensor} of shape (n_params, n_columns)
+        Parameters; rows are mapped on the device of a tensor. Rows and scores are NumPy's.
     shift : ndarray of shape (n_columns,) or float, default=0.0
         Added to the scores.
 
@@ -69,18 +72,19 @@ class ScoreFunction:
 
     def __call__(self, X: Any) -> np.ndarray:
         """Score rows, a block at a time."""
-        out = np.empty((X.shape[0], *self.theta.shape[1:]), dtype=self.theta.dtype)
+        xp, dtype = namespace(self.theta), dtype_of(self.theta)
+        out = np.empty((X.shape[0], *self.theta.shape[1:]), dtype=dtype)
         for block in gen_batches(X.shape[0], BLOCK_ROWS):
-            rows = X[block].astype(self.theta.dtype)
+            rows = xp.place(X[block], dtype)
             features = rows if self.feature_map is None else self.feature_map(rows)
-            out[block] = features @ self.theta + self.shift
+            out[block] = to_host(features @ self.theta) + self.shift
         return out
 
     def to_numpy(self) -> ScoreFunction:
         """The same function without a device."""
-        if not isinstance(self.feature_map, AnchorMap):
-            return self
-        return replace(self, feature_map=self.feature_map.to_numpy())
+        convert = getattr(self.feature_map, "to_numpy", None)
+        feature_map = self.feature_map if convert is None else convert()
+        return replace(self, feature_map=feature_map, theta=to_host(self.theta))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +125,7 @@ class KernelSpace:
 
     Parameters
     ----------
-    gram : ndarray of shape (n_rows, n_rows)
+    gram : {ndarray, tensor} of shape (n_rows, n_rows)
         Gram matrix ``K`` of the training rows.
     feature_map : callable or None, default=None
         From new rows to their kernel with the training rows; ``None`` if new rows come as such.
@@ -135,7 +139,7 @@ class KernelSpace:
     [2.0, 1.0]
     """
 
-    gram: np.ndarray
+    gram: Any
     feature_map: Callable[[Any], Any] | None = None
 
     @property
@@ -148,11 +152,16 @@ class KernelSpace:
 
     @property
     def dtype(self) -> np.dtype:
-        return self.gram.dtype
+        return dtype_of(self.gram)
+
+    @property
+    def xp(self) -> Any:
+        return namespace(self.gram)
 
     def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Values on the training rows, or on some of them."""
-        return (self.gram if rows is None else self.gram[rows]) @ theta
+        xp = self.xp
+        return xp.product(self.gram if rows is None else self.gram[xp.place(rows)], theta)
 
     def adjoint(self, values: np.ndarray) -> np.ndarray:
         """Adjoint of ``scores`` in the metric of the kernel: the identity."""
@@ -160,7 +169,7 @@ class KernelSpace:
 
     def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
         """Column by column ``a' K b``; ``scores`` are those of ``b``, where the caller has them."""
-        return np.einsum("i...,i...->...", a, self.scores(b) if scores is None else scores)
+        return namespace(a).inner(a, self.scores(b) if scores is None else scores)
 
     def induced(self, theta: np.ndarray) -> np.ndarray:
         """What the function says of the training rows as if they were new: the same."""
@@ -168,7 +177,7 @@ class KernelSpace:
 
     def function(self, theta: np.ndarray) -> ScoreFunction:
         """The function with these coefficients, for new rows."""
-        return ScoreFunction(self.feature_map, theta)
+        return ScoreFunction(self.feature_map, self.xp.place(theta))
 
     def representers(self, rows: np.ndarray) -> np.ndarray:
         """``A*`` of the indicators of some rows, in float64."""
@@ -197,12 +206,11 @@ class KernelSpace:
 
     def factor(self, laplacian: sp.csr_array, ambient: float, graph: float) -> Factor:
         """LU of ``T = a I + g L K``, which is symmetric only in the metric of the kernel."""
-        matrix = (laplacian @ self.gram).astype(np.float64, copy=False)
+        xp = self.xp
+        matrix = cast(xp.operator(laplacian, self.dtype) @ self.gram, np.float64)
         matrix *= graph
-        matrix.flat[:: self.n_rows + 1] += ambient
-        # LAPACK wants columns and NumPy holds rows: factor the transpose in place, solve with its transpose.
-        lu = sla.lu_factor(matrix.T, overwrite_a=True, check_finite=False)
-        return Factor(lambda theta: sla.lu_solve(lu, theta, trans=1, check_finite=False))
+        xp.add_diagonal(matrix, ambient)
+        return Factor(xp.lu_factor(matrix))
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +219,7 @@ class FeatureSpace:
 
     Parameters
     ----------
-    features : {ndarray, csr matrix} of shape (n_rows, n_params)
+    features : {ndarray, csr matrix, tensor} of shape (n_rows, n_params)
         Features ``Z`` of the training rows.
     feature_map : callable or None, default=None
         Features of new rows; by default the rows are their own features.
@@ -238,7 +246,11 @@ class FeatureSpace:
 
     @property
     def dtype(self) -> np.dtype:
-        return self.features.dtype
+        return dtype_of(self.features)
+
+    @property
+    def xp(self) -> Any:
+        return namespace(self.features)
 
     @cached_property
     def _transposed(self) -> Any:
@@ -247,16 +259,16 @@ class FeatureSpace:
     def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Values on the training rows, or on some of them."""
         if rows is None:  # the type of the features, which are many
-            return self.features @ theta.astype(self.dtype, copy=False)
-        return self.features[rows] @ theta
+            return self.xp.product(self.features, cast(theta, self.dtype))
+        return self.xp.product(self._lines(rows), theta)
 
     def adjoint(self, values: np.ndarray) -> np.ndarray:
         """Adjoint of ``scores``: ``Z' v``."""
-        return self._transposed @ values
+        return self.xp.long_product(self._transposed, values)
 
     def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
         """Column by column ``a' b``."""
-        return np.einsum("i...,i...->...", a, b)
+        return namespace(a).inner(a, b)
 
     def induced(self, theta: np.ndarray) -> np.ndarray:
         """What the function says of the training rows as if they were new: the same."""
@@ -264,16 +276,20 @@ class FeatureSpace:
 
     def function(self, theta: np.ndarray) -> ScoreFunction:
         """The function with these weights, for new rows."""
-        return ScoreFunction(self.feature_map, theta.astype(self.dtype, copy=False))
+        return ScoreFunction(self.feature_map, self.xp.place(theta, self.dtype))
 
     def representers(self, rows: np.ndarray) -> np.ndarray:
         """``A*`` of the indicators of some rows, in float64: their features."""
-        return dense(self.features[rows]).T.astype(np.float64)
+        return dense(to_host(self._lines(rows))).T.astype(np.float64)
 
     def combined(self, mixing: np.ndarray, rows: np.ndarray | None = None) -> FeatureSpace:
-        """The space of the features ``Z M`` in float64, of all rows or of some."""
-        features = self.features if rows is None else self.features[rows]
-        return FeatureSpace(features.astype(np.float64, copy=False) @ mixing)
+        """The space of the features ``Z M`` in float64: of all rows where they are, of some on the host."""
+        if rows is None:
+            return FeatureSpace(self.xp.product(self.features, self.xp.place(mixing)))
+        return FeatureSpace(to_host(self._lines(rows)).astype(np.float64, copy=False) @ mixing)
+
+    def _lines(self, rows: np.ndarray) -> Any:
+        return self.features[self.xp.place(rows)]
 
     def normal_equations(self, weights: np.ndarray) -> NormalEquations:
         """``(Z'WZ + I) theta = Z'W y``, by Cholesky."""
@@ -292,34 +308,31 @@ class FeatureSpace:
 
     def factor(self, laplacian: sp.csr_array, ambient: float, graph: float) -> Factor:
         """Cholesky of ``T = a I + g Z'LZ``."""
-        matrix = graph * self._smoothness(laplacian)
-        matrix.flat[:: self.n_params + 1] += ambient
-        try:
-            root = sla.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-        except sla.LinAlgError:
-            entries = self.features.data if sp.issparse(self.features) else self.features
-            raise too_uneven(float(np.abs(entries).max()), ambient, graph) from None
-        return Factor(
-            lambda theta: sla.cho_solve((root, True), theta, check_finite=False),
-            lambda theta: sla.solve_triangular(root, theta, lower=True, check_finite=False),
-        )
+        xp, matrix = self.xp, graph * self._smoothness(laplacian)
+        xp.add_diagonal(matrix, ambient)
+        factored = xp.cholesky_factor(matrix)
+        if factored is None:
+            raise too_uneven(xp.largest(self.features), ambient, graph)
+        return Factor(*factored)
 
     def smoothed(self, laplacian: sp.csr_array, theta: np.ndarray) -> np.ndarray:
         """``Z'LZ theta`` in float64, whatever the type of the features, a block of rows at a time."""
         theta, blocks = theta.astype(np.float64, copy=False), list(gen_batches(self.n_rows, BLOCK_ROWS))
-        passed = laplacian @ np.concatenate([self.features[block] @ theta for block in blocks])
-        return np.sum([self.features[block].T @ passed[block] for block in blocks], axis=0)
+        product = self.xp.product
+        passed = laplacian @ np.concatenate([product(self.features[block], theta) for block in blocks])
+        return np.sum([product(self.features[block].T, passed[block]) for block in blocks], axis=0)
 
-    def _smoothness(self, laplacian: sp.csr_array) -> np.ndarray:
+    def _smoothness(self, laplacian: sp.csr_array) -> Any:
         """``Z'LZ``, summed over blocks of rows in float64."""
+        xp, Z = self.xp, self.features
         if isinstance(laplacian, AnchorLaplacian):
-            return laplacian.smoothness(self.features)
-        if sp.issparse(self.features):
-            return dense(self._transposed @ (laplacian @ self.features)).astype(np.float64)
-        total = np.zeros((self.n_params, self.n_params))
+            return laplacian.smoothness(Z)
+        if sp.issparse(Z):
+            return dense(self._transposed @ (laplacian @ Z)).astype(np.float64)
+        total = xp.place(np.zeros((self.n_params, self.n_params)))
         for block in gen_batches(self.n_rows, BLOCK_ROWS):
-            smoothed = laplacian[block] @ self.features
-            total += self.features[block].T.astype(np.float64) @ smoothed.astype(np.float64)
+            smoothed = xp.operator(laplacian[block], self.dtype) @ Z
+            total += cast(Z[block].T, np.float64) @ cast(smoothed, np.float64)
         return total
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,11 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.utils import check_array, check_random_state, gen_batches
 
 from weakly.kernels import Kernel
-from weakly.rows._device import free_bytes, namespace, require_room, resolve_device, to_device, zeros
+from weakly.rows._arrays import cast, namespace, namespace_on
+from weakly.rows._device import dtype_of, free_bytes, require_room, resolve_device, to_device, to_host, zeros
 from weakly.rows._memory import dense_bytes, fits, require_fit
 from weakly.spaces._base import BLOCK_ROWS, FeatureSpace, KernelSpace
 from weakly.spaces._corrected import CorrectedSpace
-from weakly.spaces._torch import HostMap, TorchCorrectedSpace, TorchFeatureSpace, TorchKernelSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +27,9 @@ class KernelMap:
     ----------
     kernel : Kernel
         The kernel.
-    anchors : {ndarray, csr matrix} of shape (n_anchors, n_features)
+    anchors : {ndarray, csr matrix, tensor} of shape (n_anchors, n_features)
         Training rows or landmarks.
-    whitening : ndarray of shape (n_anchors, n_params) or None, default=None
+    whitening : {ndarray, tensor} of shape (n_anchors, n_params) or None, default=None
         Combination of the kernel's columns.
     """
 
@@ -41,6 +41,31 @@ class KernelMap:
         """Map rows."""
         gram = self.kernel(X, self.anchors)
         return gram if self.whitening is None else gram @ self.whitening
+
+    def to_numpy(self) -> KernelMap:
+        """The same map without a device."""
+        return replace(self, anchors=to_host(self.anchors), whitening=to_host(self.whitening))
+
+
+@dataclass(frozen=True, eq=False)
+class HostMap:
+    """A map of rows that knows only NumPy, for rows on a device.
+
+    Parameters
+    ----------
+    feature_map : callable
+        The map.
+    """
+
+    feature_map: Callable[[Any], Any]
+
+    def __call__(self, X: Any) -> Any:
+        """Map rows on the host."""
+        return to_device(self.feature_map(to_host(X)), X.device, dtype_of(X))
+
+    def to_numpy(self) -> Callable[[Any], Any]:
+        """The map itself."""
+        return self.feature_map
 
 
 _DIAGONAL_ROWS = 64  # rows whose diagonal of the kernel is taken from one small Gram matrix
@@ -115,7 +140,7 @@ def build_space(
         and approximation in ("auto", None)
         and (n_features < n_rows or not fits(exact_bytes))
     ):
-        return FeatureSpace(X) if device is None else TorchFeatureSpace(to_device(X, device))
+        return FeatureSpace(namespace_on(device).place(X))
     if approximation == "auto" and not fits(exact_bytes):
         approximation = "nystroem"
     if approximation is None or approximation == "auto":
@@ -124,11 +149,7 @@ def build_space(
     build = _nystroem_space if approximation == "nystroem" else _fourier_space
     space = build(X, kernel, n_components, random_state, device)
     lost = _lost_variance(X, kernel, space.features) if corrected else 0.0
-    if lost <= _LEAST_LOSS:
-        return space
-    return (CorrectedSpace if device is None else TorchCorrectedSpace)(
-        space.features, lost, space.feature_map
-    )
+    return space if lost <= _LEAST_LOSS else CorrectedSpace(space.features, lost, space.feature_map)
 
 
 def exact_space(
@@ -168,15 +189,12 @@ def exact_space(
     """
     if kernel.name == "precomputed":
         return _given_space(X, None, device)
-    what = f"an exact kernel on {X.shape[0]} rows"
-    if device is not None:
-        copies = 2 if free_bytes(device) is None else 1  # a GPU is free to iterate without a factor
-        require_room(dense_bytes(X.shape[0], X.shape[0], copies=copies), device, what, otherwise)
-        rows = to_device(X.copy(), device)  # the caller's array may change, and a CPU tensor shares it
-        return TorchKernelSpace(kernel(rows.double()), KernelMap(kernel, rows))
-    require_fit(dense_bytes(X.shape[0], X.shape[0], copies=2), what, otherwise)
-    # A copy: the caller's array may change.
-    return KernelSpace(kernel(X.astype(np.float64)), KernelMap(kernel, X.copy()))
+    is_gpu = device is not None and free_bytes(device) is not None
+    copies = 1 if is_gpu else 2  # a GPU is free to iterate without a factor
+    n_bytes = dense_bytes(X.shape[0], X.shape[0], copies=copies)
+    require_room(n_bytes, device, f"an exact kernel on {X.shape[0]} rows", otherwise)
+    rows = namespace_on(device).place(X.copy())  # the caller's array may change, and a CPU tensor shares it
+    return KernelSpace(kernel(cast(rows, np.float64)), KernelMap(kernel, rows))
 
 
 def _require_gamma(kernel: Kernel, dtype: np.dtype) -> None:
@@ -206,9 +224,7 @@ def _given_space(gram: np.ndarray, approximation: str | None, device: Any = None
     n_bytes = dense_bytes(*gram.shape, copies=2)
     what, otherwise = f"a precomputed kernel on {gram.shape[0]} rows", "pass rows instead of a Gram matrix"
     require_room(n_bytes, device, what, otherwise)
-    if device is not None:
-        return TorchKernelSpace(to_device(gram, device, np.float64))
-    return KernelSpace(gram.astype(np.float64))
+    return KernelSpace(namespace_on(device).place(gram.astype(np.float64)))
 
 
 def _nystroem_space(
@@ -221,9 +237,8 @@ def _nystroem_space(
     # Directions made of rounding would be blown up by the inverse root: leave them out.
     kept = values > values[-1] * len(values) * np.finfo(values.dtype).eps
     whitening = vectors[:, kept] / np.sqrt(values[kept])
-    if device is not None:  # on it only from here: the same directions are kept everywhere
-        landmarks, whitening = to_device(landmarks, device), to_device(whitening, device)
-    return _mapped_space(X, KernelMap(kernel, landmarks, whitening), int(kept.sum()), device)
+    place = namespace_on(device).place  # only from here: the same directions are kept everywhere
+    return _mapped_space(X, KernelMap(kernel, place(landmarks), place(whitening)), int(kept.sum()), device)
 
 
 def _fourier_space(X: Any, kernel: Kernel, n_components: int, random_state: Any, device: Any) -> FeatureSpace:
@@ -238,14 +253,10 @@ def _fourier_space(X: Any, kernel: Kernel, n_components: int, random_state: Any,
 
 def _mapped_space(X: Any, feature_map: Callable[[Any], Any], n_params: int, device: Any) -> FeatureSpace:
     _require_features(X, n_params, device)
-    if device is not None:
-        placed = zeros(to_device(X[:1], device), X.shape[0], n_params)
-        for block in gen_batches(X.shape[0], BLOCK_ROWS):
-            placed[block] = feature_map(to_device(X[block], device))
-        return TorchFeatureSpace(placed, feature_map)
-    features = np.empty((X.shape[0], n_params), dtype=X.dtype)
+    place = namespace_on(device).place
+    features = zeros(place(X[:1]), X.shape[0], n_params)
     for block in gen_batches(X.shape[0], BLOCK_ROWS):
-        features[block] = feature_map(X[block])
+        features[block] = feature_map(place(X[block]))
     return FeatureSpace(features, feature_map)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from weakly.rows._arrays import cast, namespace
+from weakly.rows._device import dtype_of
 from weakly.spaces._base import ScoreFunction
 
 
@@ -22,7 +24,7 @@ class CorrectedSpace:
 
     Parameters
     ----------
-    features : {ndarray, csr matrix} of shape (n_rows, n_features)
+    features : {ndarray, csr matrix, tensor} of shape (n_rows, n_features)
         Features ``Z`` of the training rows.
     variance : float
         Variance ``s`` of the own values.
@@ -38,7 +40,7 @@ class CorrectedSpace:
     ([1.5, 2.0], [1.0, 2.0])
     """
 
-    features: np.ndarray
+    features: Any
     variance: float
     feature_map: Callable[[Any], Any] | None = None
 
@@ -52,7 +54,11 @@ class CorrectedSpace:
 
     @property
     def dtype(self) -> np.dtype:
-        return self.features.dtype
+        return dtype_of(self.features)
+
+    @property
+    def xp(self) -> Any:
+        return namespace(self.features)
 
     def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Values on the training rows, or on some of them."""
@@ -61,7 +67,7 @@ class CorrectedSpace:
 
     def induced(self, theta: np.ndarray) -> np.ndarray:
         """What the function says of the training rows as if they were new: the part of the features."""
-        return self.features @ (self.features.T @ theta.astype(self.dtype, copy=False))
+        return self.xp.product(self.features, self._weights(theta))
 
     def adjoint(self, values: np.ndarray) -> np.ndarray:
         """Adjoint of ``scores`` in the metric of the kernel: the identity."""
@@ -69,8 +75,12 @@ class CorrectedSpace:
 
     def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
         """Column by column ``a' K b``; ``scores`` are those of ``b``, where the caller has them."""
-        return np.einsum("i...,i...->...", a, self.scores(b) if scores is None else scores)
+        return namespace(a).inner(a, self.scores(b) if scores is None else scores)
 
     def function(self, theta: np.ndarray) -> ScoreFunction:
         """The function with these coefficients, for new rows."""
-        return ScoreFunction(self.feature_map, self.features.T @ theta.astype(self.dtype, copy=False))
+        return ScoreFunction(self.feature_map, self._weights(self.xp.place(theta)))
+
+    def _weights(self, theta: np.ndarray) -> np.ndarray:
+        """``Z' theta``: what the features weigh."""
+        return self.xp.product(self.features.T, cast(theta, self.dtype))

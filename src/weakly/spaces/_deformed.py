@@ -10,9 +10,9 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
-from weakly.rows._device import is_tensor
+from weakly.rows._arrays import cast as cast_array
+from weakly.rows._device import dtype_of, is_tensor
 from weakly.spaces._base import BaseSpace, Factor, FeatureSpace, KernelSpace, ScoreFunction, Space
-from weakly.spaces._torch import TorchSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,35 +59,38 @@ class DeformedSpace:
     def dtype(self) -> np.dtype:
         return self.base.dtype
 
+    @property
+    def xp(self) -> Any:
+        return self.base.xp
+
     @cached_property
     def factor(self) -> Factor:
         """The factorisation of ``T``, done when first needed."""
         if self.graph == 0:
             ambient = self.ambient
             return Factor(lambda theta: theta / ambient, lambda theta: theta / ambient**0.5)
-        return cast(BaseSpace, self.base).factor(self._placed_laplacian, self.ambient, self.graph)
+        return cast(BaseSpace, self.base).factor(self.laplacian, self.ambient, self.graph)
 
     @cached_property
     def _placed_laplacian(self) -> Any:
         """The Laplacian where the space lives."""
-        return self.base.adopt(self.laplacian) if isinstance(self.base, TorchSpace) else self.laplacian
+        return self.xp.operator(self.laplacian, self.dtype)
 
     def own(self, array: np.ndarray) -> np.ndarray:
         """Put an array where the space lives: in its type, and on its device if it has one."""
-        if isinstance(self.base, TorchSpace):
-            return self.base.own(array)
-        return array.astype(self.dtype, copy=False) if array.dtype.kind == "f" else array
+        return self.xp.place(array, self.dtype if dtype_of(array).kind == "f" else None)
 
     def apply(self, theta: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """``T theta`` without a factorisation, from the scores of ``theta``."""
         if self.graph == 0:
             return self.ambient * theta
-        return self.ambient * theta + self.graph * self.base.adjoint(self._placed_laplacian @ scores)
+        laplacian = self._placed_laplacian if is_tensor(scores) else self.laplacian
+        return self.ambient * theta + self.graph * self.base.adjoint(laplacian @ scores)
 
     def image(self, theta: np.ndarray) -> np.ndarray:
-        """``T theta`` as a check of a solution: single precision of NumPy features adds no error to it."""
+        """``T theta`` as a check of a solution: single precision of features adds no error to it."""
         base = self.base
-        if self.graph == 0 or isinstance(base, TorchSpace) or not isinstance(base, FeatureSpace):
+        if self.graph == 0 or not isinstance(base, FeatureSpace):
             return self.apply(theta, self.scores(theta))
         return self.ambient * theta + self.graph * base.smoothed(self.laplacian, theta)
 
@@ -98,7 +101,7 @@ class DeformedSpace:
     def adjoint(self, values: np.ndarray) -> np.ndarray:
         """``T^-1 A* v``."""
         theta = self.factor.solve(self.base.adjoint(values))
-        return self.own(theta) if is_tensor(theta) else theta.astype(self.dtype, copy=False)
+        return cast_array(theta, self.dtype)
 
     def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
         """Column by column ``<a, T b>``; ``scores`` are those of ``b``, where the caller has them."""

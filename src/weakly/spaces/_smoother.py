@@ -6,14 +6,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.linalg as sla
-from sklearn.utils import gen_batches
 
-from weakly.rows._device import is_tensor
+from weakly.rows._arrays import cast, namespace
+from weakly.rows._device import dtype_of, to_host
 from weakly.spaces._base import KernelSpace, dense, not_a_kernel
 from weakly.spaces._corrected import CorrectedSpace
-
-_BLOCK = 512  # rows mirrored at a time
 
 Pull = Callable[[np.ndarray], np.ndarray]
 
@@ -64,38 +61,20 @@ def build_smoother(
     """
     if not 0 < penalty < np.inf:
         raise ValueError(f"penalty is {penalty}: the weight of the norm must be a positive number.")
-    if is_tensor(space.gram if isinstance(space, KernelSpace) else space.features):
-        return _device_smoother(space, penalty, own_variance)
     if isinstance(space, KernelSpace):
         return _KernelSmoother(space, penalty, own_variance)
     return _CorrectedSmoother(space, penalty)
 
 
-def _device_smoother(space: Any, penalty: float, own_variance: float) -> Any:
-    from weakly.spaces._torch_smoother import CorrectedTensorSmoother, KernelTensorSmoother
-
-    if isinstance(space, KernelSpace):
-        return KernelTensorSmoother(space.gram, penalty, own_variance)
-    return CorrectedTensorSmoother(space.features, space.variance, penalty)
-
-
 class _KernelSmoother:
     """``G = I - p (K + p I)^-1`` as a matrix in float32: much faster than two triangular solves a step."""
 
-    device = None
-
     def __init__(self, space: KernelSpace, penalty: float, own_variance: float) -> None:
-        matrix = np.array(space.gram, dtype=np.float64, order="F")
-        matrix.flat[:: space.n_rows + 1] += penalty + own_variance
-        root, failed = sla.lapack.dpotrf(matrix, lower=True, clean=True, overwrite_a=True)
-        if failed:
-            raise not_a_kernel(float(np.abs(space.gram).max()) / penalty)
-        # LAPACK's dpotri does the next two steps in one, but slowly.
-        root, _ = sla.lapack.dtrtri(root, lower=True, overwrite_c=True)
-        inverse = sla.blas.dsyrk(-penalty, root, trans=1, lower=1)
-        inverse.flat[:: space.n_rows + 1] += 1
-        self._matrix = _mirrored(inverse.astype(np.float32, order="C"))
-        self._penalty = penalty
+        xp = space.xp
+        matrix = xp.resolvent(space.gram, penalty + own_variance, scale=-penalty, dtype=np.float32)
+        if matrix is None:
+            raise not_a_kernel(xp.largest(space.gram) / penalty)
+        self._matrix, self._penalty, self.device = matrix, penalty, xp.device
 
     @property
     def mean_leverage(self) -> float:
@@ -103,16 +82,16 @@ class _KernelSmoother:
         return float(self._matrix.diagonal().mean())
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
-        return (self._matrix @ values.astype(np.float32)).astype(values.dtype)
+        return cast(self._matrix @ cast(values, np.float32), dtype_of(values))
 
     def adapt(self, values: np.ndarray, rows: np.ndarray, pull: Pull) -> tuple[np.ndarray, np.ndarray]:
-        near = self._matrix[rows] @ values.astype(np.float32)
-        values = values.copy()
-        values[rows] += pull(near.astype(values.dtype))
+        near = self._matrix[namespace(values).place(rows)] @ cast(values, np.float32)
+        values, _ = _pulled(values, rows, pull, near)
         return values, self(values)
 
     def block(self, rows: np.ndarray) -> np.ndarray:
-        return self._matrix[np.ix_(rows, rows)].astype(np.float64)
+        at = namespace(self._matrix).place(rows)
+        return to_host(cast(self._matrix[at[:, None], at], np.float64))
 
     def parameters(self, values: np.ndarray, scores: np.ndarray) -> np.ndarray:
         return (values - scores) / self._penalty  # K theta + p theta = e
@@ -121,34 +100,32 @@ class _KernelSmoother:
 class _CorrectedSmoother:
     """The same for ``K = Z Z' + s I`` by Woodbury's identity: nothing n x n."""
 
-    device = None
-
     def __init__(self, space: CorrectedSpace, penalty: float) -> None:
-        self._features = Z = space.features
+        self._features, self._penalty, self.device = space.features, penalty, space.xp.device
         total = space.variance + penalty
-        gram = dense(Z.T @ Z).astype(np.float64)
-        gram.flat[:: len(gram) + 1] += total
-        self._cholesky = sla.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
-        self._share = penalty / total
-        self._penalty = penalty
+        gram = cast(dense(space.features.T @ space.features), np.float64)
+        space.xp.add_diagonal(gram, total)
+        factored = space.xp.cholesky_factor(gram)
+        if factored is None:
+            raise not_a_kernel(space.xp.largest(space.features) ** 2 / penalty)
+        self._solve, self._share = factored[0], penalty / total
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
-        return self._scores(values, self._features, self._features.T @ values.astype(self._features.dtype))
+        Z = self._features
+        return self._scores(values, Z, Z.T @ cast(values, dtype_of(Z)))
 
     def adapt(self, values: np.ndarray, rows: np.ndarray, pull: Pull) -> tuple[np.ndarray, np.ndarray]:
-        Z = self._features
-        inner = Z.T @ values.astype(Z.dtype)  # the long way through all rows, gone once
-        values, change = values.copy(), pull(self._scores(values[rows], Z[rows], inner))
-        values[rows] += change
-        return values, self._scores(values, Z, inner + Z[rows].T @ change.astype(Z.dtype))
+        Z, at = self._features, namespace(values).place(rows)
+        inner = Z.T @ cast(values, dtype_of(Z))  # the long way through all rows, gone once
+        values, change = _pulled(values, rows, pull, self._scores(values[at], Z[at], inner))
+        return values, self._scores(values, Z, inner + Z[at].T @ cast(change, dtype_of(Z)))
 
-    def _scores(self, values: np.ndarray, Z: np.ndarray, inner: np.ndarray) -> np.ndarray:
-        solved = sla.cho_solve(self._cholesky, inner, check_finite=False).astype(Z.dtype)
-        return values - self._share * (values - Z @ solved)
+    def _scores(self, values: np.ndarray, Z: Any, inner: np.ndarray) -> np.ndarray:
+        return values - self._share * (values - Z @ cast(self._solve(inner), dtype_of(Z)))
 
     def block(self, rows: np.ndarray) -> np.ndarray:
-        Z = dense(self._features[rows]).astype(np.float64)
-        inside = self._share * (Z @ sla.cho_solve(self._cholesky, Z.T, check_finite=False))
+        Z = dense(to_host(self._features[namespace(self._features).place(rows)])).astype(np.float64)
+        inside = self._share * (Z @ self._solve(Z.T))
         inside.flat[:: len(rows) + 1] += 1 - self._share
         return inside
 
@@ -156,10 +133,15 @@ class _CorrectedSmoother:
         return (values - scores) / self._penalty
 
 
-def _mirrored(lower: np.ndarray) -> np.ndarray:
-    """Copy the lower half of a matrix to the upper one, in place and block by block."""
-    for block in gen_batches(len(lower), _BLOCK):
-        lower[block, block.stop :] = lower[block.stop :, block].T
-        square = lower[block, block]
-        square[:] = np.tril(square) + np.tril(square, -1).T
-    return lower
+def _pulled(
+    values: np.ndarray, rows: np.ndarray, pull: Pull, near: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values with what labeled samples make of their scores, and this change.
+
+    They are few: wherever the values are, ``pull`` is asked on the host.
+    """
+    xp = namespace(values)
+    change = xp.place(pull(to_host(cast(near, dtype_of(values)))), dtype_of(values))
+    values = xp.copy(values)
+    values[xp.place(rows)] += change
+    return values, change
