@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from weakly.graphs import Graph
+from weakly.graphs._edge_list import Edges
 
 __all__ = ["EXCLUSIVE", "Exclusive", "PriorDivergence", "TopMargin", "cheeger_ratio", "total_variation"]
 
@@ -40,8 +41,7 @@ def total_variation(graph: Graph, scores: np.ndarray) -> np.ndarray:
     >>> total_variation(path, np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])).tolist()
     [1.0, 2.0]
     """
-    heads, tails, weights = graph.edges
-    return weights @ np.abs(scores[heads] - scores[tails])
+    return Edges.of(graph).variations(scores)
 
 
 def cheeger_ratio(graph: Graph, scores: np.ndarray) -> np.ndarray:
@@ -71,9 +71,7 @@ def cheeger_ratio(graph: Graph, scores: np.ndarray) -> np.ndarray:
     >>> cheeger_ratio(path, np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])).tolist()
     [1.0, 2.0]
     """
-    distance = np.abs(scores - np.median(scores, axis=0)).sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(distance > 0, total_variation(graph, scores) / distance, np.inf)
+    return Edges.of(graph).cheeger_ratios(scores)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,9 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_softmax, softmax
 
+from weakly.rows._arrays import cast, namespace
+from weakly.rows._device import dtype_of
+
 PRIOR_SPREAD = 0.7  # of the logarithm of the temperature
 
 
@@ -69,7 +72,7 @@ def match_moments(scores: np.ndarray, prior: np.ndarray) -> Moments:
 
     Parameters
     ----------
-    scores : ndarray of shape (n_rows, n_columns)
+    scores : {ndarray, tensor} of shape (n_rows, n_columns)
         Scores of all training rows; a single column is that of the second of two classes.
     prior : ndarray of shape (n_classes,)
         Share of each class.
@@ -87,16 +90,17 @@ def match_moments(scores: np.ndarray, prior: np.ndarray) -> Moments:
     >>> match_moments(scores, np.array([0.5, 0.5]))(scores).ravel().round(2).tolist()
     [-1.34, -0.45, 0.45, 1.34]
     """
-    share = prior[-1:] if scores.shape[1] == 1 else prior
+    xp, dtype = namespace(scores), dtype_of(scores)
+    share = xp.place(prior[-1:] if scores.shape[1] == 1 else prior)
     # In float64, or rounding would give a constant column a spread; in units in which no square overflows.
-    unit = np.exp2(np.frexp(float(np.abs(scores).max(initial=0)))[1] - 1)
-    columns = scores.astype(np.float64) / unit
-    mean, spread = unit * columns.mean(axis=0), unit * columns.std(axis=0)
-    least = float(np.finfo(scores.dtype).tiny)  # its inverse is still a number
-    informative = spread > np.maximum(1e-10 * np.abs(scores).max(axis=0, initial=0), least)
-    scale = np.where(informative, 2 * np.sqrt(share * (1 - share)) / np.where(informative, spread, 1), 1)
-    offset = np.where(informative, 2 * share - 1 - scale * mean, 0)
-    return Moments(scale.astype(scores.dtype), offset.astype(scores.dtype))
+    unit = float(np.exp2(np.frexp(xp.largest(scores))[1] - 1))
+    columns = cast(scores, np.float64) / unit
+    mean, spread = unit * columns.mean(axis=0), unit * xp.std(columns, axis=0, correction=0)
+    least = float(np.finfo(dtype).tiny)  # its inverse is still a number
+    informative = spread > xp.clip(1e-10 * unit * xp.amax(abs(columns), axis=0), least, None)
+    scale = xp.where(informative, 2 * xp.sqrt(share * (1 - share)) / xp.where(informative, spread, 1), 1)
+    offset = xp.where(informative, 2 * share - 1 - scale * mean, 0)
+    return Moments(cast(scale, dtype), cast(offset, dtype))
 
 
 def fit_temperature(decisions: np.ndarray, codes: np.ndarray) -> float:

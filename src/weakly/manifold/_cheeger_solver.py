@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weakly.graphs import Graph
+from weakly.graphs._edge_list import Edges
 from weakly.manifold._labeled_step import FunctionPoint, LabeledStep, norm, report
 from weakly.manifold._total_variation_solver import PATIENCE
-from weakly.rows._device import is_tensor
+from weakly.rows._arrays import namespace
 from weakly.solvers._result import SolverResult
 from weakly.solvers._simplex import project_simplex
-from weakly.solvers._tv_prox import Edges, prox_total_variation
+from weakly.solvers._tv_prox import prox_total_variation
 from weakly.spaces import Smoother
-
-if TYPE_CHECKING:
-    from weakly.solvers._torch_graph import DeviceEdges
 
 _INNER_ITER = 20  # steps of the prox, which starts where it ended
 _INNER_TOL = 1e-4
@@ -177,26 +174,19 @@ class _Restoration:
 
 
 def _medians(values: np.ndarray) -> np.ndarray:
-    if is_tensor(values):
-        from weakly.solvers._torch_graph import median
-
-        return median(values)
-    return np.asarray(np.median(values, axis=0))
+    return namespace(values).median(values, axis=0)
 
 
 def _balanced_sign(values: np.ndarray) -> np.ndarray:
     """Signs that sum to 0 in every column, where there are zeros to share out the rest."""
-    if is_tensor(values):
-        from weakly.solvers._torch_graph import balanced_sign
-
-        return balanced_sign(values, _AT_MEDIAN)
-    zeros = np.abs(values) <= _AT_MEDIAN
-    signs = np.where(zeros, 0.0, np.sign(values))
-    balance = -signs.sum(axis=0) / np.maximum(zeros.sum(axis=0), 1)
-    return np.where(zeros, np.clip(balance, -1, 1), signs)
+    xp = namespace(values)
+    zeros = abs(values) <= _AT_MEDIAN
+    signs = xp.where(zeros, 0.0, xp.sign(values))
+    balance = -signs.sum(axis=0) / xp.clip(zeros.sum(axis=0), 1, None)
+    return xp.where(zeros, xp.clip(balance, -1, 1), signs)
 
 
-def _energy(edges: Edges | DeviceEdges, values: np.ndarray) -> float:
+def _energy(edges: Edges, values: np.ndarray) -> float:
     """Sum of the ratios; a constant column is no cut and adds nothing."""
     ratios = np.array(edges.cheeger_ratios(values).tolist())
     return float(ratios[np.isfinite(ratios)].sum()) if np.isfinite(ratios).any() else np.inf

@@ -19,7 +19,7 @@ from weakly.manifold._base import LaplacianClassifierBase
 from weakly.manifold._resplit import diffuse_codes, resplit_pairs
 from weakly.regularizers import cheeger_ratio
 from weakly.rows._arrays import namespace
-from weakly.rows._device import is_tensor, require_room
+from weakly.rows._device import require_room
 from weakly.rows._memory import dense_bytes, fits
 from weakly.solvers import project_simplex, solve_poisson
 from weakly.spaces import CorrectedSpace, KernelSpace, Smoother, Space, build_smoother
@@ -154,13 +154,7 @@ def _is_another(start, end):
     return moved > _SAME_CUT and end.status != "interrupted"
 
 
-def _match_tensor(values, prior):
-    from weakly.solvers._torch_graph import match_columns  # only where PyTorch is in use
-
-    return match_columns(values, prior)
-
-
 def normalize_columns(values, prior):
     """Give columns the mean and the variance of classes with these shares; several go on the simplex."""
-    columns = _match_tensor(values, prior) if is_tensor(values) else match_moments(values, prior)(values)
+    columns = match_moments(values, prior)(values)
     return columns if columns.shape[1] == 1 else 2 * project_simplex((columns + 1) / 2) - 1

@@ -8,9 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from weakly.graphs import Graph
+from weakly.graphs._edge_list import Edges
 from weakly.manifold._labeled_step import LabeledStep, norm, report
 from weakly.solvers._result import SolverResult
-from weakly.solvers._tv_prox import Edges, prox_total_variation
+from weakly.solvers._tv_prox import prox_total_variation
 from weakly.spaces import Smoother
 
 _INNER_ITER = 10  # steps of the prox, which starts where it ended: more of them change nothing that counts

@@ -3,6 +3,7 @@
 A solver with one user lives beside its method.
 """
 
+from weakly.graphs._edge_list import Edges
 from weakly.solvers._box_dual import solve_box_dual
 from weakly.solvers._conjugate import solve_conjugate
 from weakly.solvers._cutting_plane import solve_cutting_plane
@@ -20,7 +21,7 @@ from weakly.solvers._restricted import solve_restricted
 from weakly.solvers._result import SolverResult
 from weakly.solvers._row_newton import fit_rows
 from weakly.solvers._simplex import project_simplex
-from weakly.solvers._tv_prox import Edges, prox_total_variation
+from weakly.solvers._tv_prox import prox_total_variation
 
 __all__ = [
     "Edges",

@@ -21,6 +21,7 @@ import numpy as np
 from weakly.losses import LOSSES, Loss
 from weakly.rows._arrays import namespace
 from weakly.rows._device import to_host, zeros
+from weakly.solvers._graph_system import positive_ratio
 from weakly.solvers._result import SolverResult
 from weakly.spaces import DeformedSpace
 
@@ -202,7 +203,7 @@ def _conjugate_gradients(
         while n_iter < max_iter and not (stopped or settling.done):
             n_iter += 1
             image = problem.hessian(point.curvature, direction, direction_scores)
-            length = _ratio(energy, base.inner(image, direction, direction_scores))
+            length = positive_ratio(energy, base.inner(image, direction, direction_scores))
             step = step + length * direction
             step_scores = step_scores + length * direction_scores
             residual = residual - length * image
@@ -213,7 +214,7 @@ def _conjugate_gradients(
             settling.watch(point.scores + step_scores)
             if callback is not None and callback(point.scores + step_scores):
                 stopped = "stopped"
-            momentum = _ratio(energy, previous)
+            momentum = positive_ratio(energy, previous)
             direction = residual + momentum * direction
             direction_scores = residual_scores + momentum * direction_scores
     except KeyboardInterrupt:
@@ -241,8 +242,3 @@ class _Settling:
         n_changed = len(decisions) if unseen else int(namespace(changed).count_nonzero(changed))
         self.n_unchanged = self.n_unchanged + 1 if n_changed <= _IDLE_SHARE * len(decisions) else 0
         self.decisions = decisions
-
-
-def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    xp, positive = namespace(a), (b > 0) & (a > 0)
-    return xp.where(positive, a / xp.where(positive, b, 1), 0)

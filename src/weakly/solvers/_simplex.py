@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from weakly.rows._device import is_tensor
+from weakly.rows._arrays import namespace
+from weakly.rows._device import dtype_of
 
 
 def project_simplex(values: np.ndarray) -> np.ndarray:
@@ -30,13 +31,10 @@ def project_simplex(values: np.ndarray) -> np.ndarray:
     >>> project_simplex(np.array([[0.5, 0.7], [3.0, 0.0]])).round(3).tolist()
     [[0.4, 0.6], [1.0, 0.0]]
     """
-    if is_tensor(values):
-        from weakly.solvers._torch_graph import project_rows  # tensors on a device
-
-        return project_rows(values)
-    descending = -np.sort(-values, axis=1)
-    counts = np.arange(1, values.shape[1] + 1, dtype=values.dtype)
-    thresholds = (np.cumsum(descending, axis=1) - 1) / counts
-    n_kept = np.count_nonzero(descending > thresholds, axis=1)  # at least 1: the largest entry stays
-    chosen = np.take_along_axis(thresholds, n_kept[:, None] - 1, axis=1)
-    return np.maximum(values - chosen, 0)
+    xp = namespace(values)
+    descending = -xp.sort(-values, axis=1)
+    counts = xp.place(np.arange(1, values.shape[1] + 1), dtype_of(values))
+    thresholds = (xp.cumsum(descending, axis=1) - 1) / counts
+    n_kept = xp.count_nonzero(descending > thresholds, axis=1)  # at least 1: the largest entry stays
+    chosen = xp.take_along_axis(thresholds, n_kept[:, None] - 1, axis=1)
+    return xp.clip(values - chosen, 0, None)

@@ -10,108 +10,17 @@ With ``B`` the incidence matrix (a row ``e_i - e_j`` per edge) the dual is to ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from weakly._threads import run_parallel
-from weakly.graphs import Graph
-from weakly.rows._device import is_tensor
+from weakly.graphs._edge_list import Edges
+from weakly.solvers._dual_ascent import ascend_columns
 from weakly.solvers._result import SolverResult
 from weakly.solvers._tv_kernels import accelerated, primal_dual
 
-if TYPE_CHECKING:
-    from weakly.solvers._torch_graph import DeviceEdges
-
-
-@dataclass(frozen=True, eq=False)
-class Edges:
-    """The edges of a graph.
-
-    Parameters
-    ----------
-    heads, tails : ndarray of shape (n_edges,)
-        Rows ``i < j`` of each edge.
-    weights : ndarray of shape (n_edges,)
-        Weights ``w_ij``.
-    counts : ndarray of shape (n_rows,)
-        Edges of each row.
-
-    Examples
-    --------
-    >>> from weakly.graphs import affinity_graph
-    >>> from weakly.solvers import Edges
-    >>> path = Edges.of(affinity_graph([[0, 1, 0], [1, 0, 2], [0, 2, 0]]))
-    >>> path.heads.tolist(), path.tails.tolist(), path.weights.tolist()
-    ([0, 1], [1, 2], [1.0, 2.0])
-    """
-
-    heads: np.ndarray
-    tails: np.ndarray
-    weights: np.ndarray
-    counts: np.ndarray
-
-    @classmethod
-    def of(cls, graph: Graph) -> Edges:
-        """List the edges of a graph.
-
-        Parameters
-        ----------
-        graph : Graph
-            The graph.
-
-        Returns
-        -------
-        Edges
-            In lexicographic order.
-        """
-        heads, tails, weights = graph.edges
-        return cls(
-            heads=heads.astype(np.int32),
-            tails=tails.astype(np.int32),
-            weights=weights.astype(np.float64),
-            counts=np.bincount(np.concatenate([heads, tails]), minlength=graph.n_rows),
-        )
-
-    def to(self, device: Any) -> Edges | DeviceEdges:
-        """Move the edges to a device, for values that are tensors there.
-
-        Parameters
-        ----------
-        device : torch.device, str or None
-            Where to; ``None`` is the host, and NumPy.
-
-        Returns
-        -------
-        Edges or DeviceEdges
-            These edges, or tensors of them.
-        """
-        if device is None:
-            return self
-        from weakly.solvers._torch_graph import DeviceEdges  # only now, to do without PyTorch elsewhere
-
-        return DeviceEdges.of(self, device)
-
-    # What iterations ask of edges on the host or on a device alike.
-
-    def place(self, values: np.ndarray) -> np.ndarray:
-        """Values in float64 beside the edges, not shared with the caller's."""
-        return values.astype(np.float64)
-
-    def variations(self, values: np.ndarray) -> np.ndarray:
-        """Total variation of each column."""
-        return self.weights @ np.abs(values[self.heads] - values[self.tails])
-
-    def cheeger_ratios(self, values: np.ndarray) -> np.ndarray:
-        """Total variation of each column over its distance from a constant; infinite for a constant."""
-        distances = np.abs(values - np.median(values, axis=0)).sum(axis=0)
-        infinite = np.full_like(distances, np.inf)
-        return np.divide(self.variations(values), distances, out=infinite, where=distances > 0)
-
 
 def prox_total_variation(
-    edges: Edges | DeviceEdges,
+    edges: Edges,
     values: np.ndarray,
     *,
     weight: float = 1.0,
@@ -126,7 +35,7 @@ def prox_total_variation(
 
     Parameters
     ----------
-    edges : Edges or DeviceEdges
+    edges : Edges
         The graph. Where :meth:`Edges.to` has moved it to a device, all arrays are tensors there.
     values : ndarray of shape (n_rows, n_columns)
         The columns ``v``.
@@ -159,11 +68,9 @@ def prox_total_variation(
     [0.5, 0.5, 8.0]
     """
     _check_weight(weight)
-    if not isinstance(edges, Edges):
-        from weakly.solvers._torch_prox import prox_on_device
-
-        placed = values if is_tensor(values) else edges.place(values)
-        return prox_on_device(edges, placed, weight, dual, tol, max_iter)
+    _check_dual(dual, (values.shape[1], len(edges.weights)))
+    if edges.device is not None:  # compiled loops, a column for each thread, are the host's
+        return ascend_columns(edges, values, weight, dual, tol, max_iter)
     steps = 1.0 / (edges.counts[edges.heads] + edges.counts[edges.tails])
     return _run(accelerated, edges, values, weight, dual, tol, max_iter, steps)
 
@@ -212,13 +119,18 @@ def _check_weight(weight: float) -> None:
         raise ValueError(f"weight is {weight}: it must be a positive number.")
 
 
+def _check_dual(dual: np.ndarray | None, shape: tuple[int, int]) -> None:
+    if dual is not None and tuple(dual.shape) != shape:
+        raise ValueError(
+            f"dual has shape {tuple(dual.shape)}: it must be {shape}, one row per column of values."
+        )
+
+
 def _run(method, edges, values, weight, dual, tol, max_iter, steps):  # type: ignore[no-untyped-def]
     """Solve the columns, each to its own gap; results do not depend on the number of threads."""
     columns = np.ascontiguousarray(values.T, dtype=np.float64)
     bounds = weight * edges.weights
     shape = (columns.shape[0], len(bounds))
-    if dual is not None and dual.shape != shape:
-        raise ValueError(f"dual has shape {dual.shape}: it must be {shape}, one row per column of values.")
     dual = np.zeros(shape) if dual is None else np.clip(dual, -bounds, bounds)
     result = np.empty_like(columns)
     records = np.empty((columns.shape[0], 5))
