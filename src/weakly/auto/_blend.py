@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 from weakly.auto._bank import Candidate
 from weakly.auto._choice import Choice, Problem
 from weakly.auto._views import BLOCK, Reference
-from weakly.rows._device import is_tensor, to_device, to_host
+from weakly.rows._arrays import namespace
 from weakly.spaces import Coordinates, FilteredSpace
 
 
@@ -85,10 +85,7 @@ class BlendFunction:
             views = self.reference.views(X[block])
             for measure, theta, shift in self.weights:
                 values = measure(views)
-                if is_tensor(values):
-                    out[block] += to_host(values @ to_device(theta, values.device)) + shift
-                else:
-                    out[block] += values @ theta + shift
+                out[block] += namespace(values).product(values, theta) + shift
         return out
 
     def to_numpy(self) -> BlendFunction:

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from weakly.rows._device import dtype_of, is_tensor, to_device, to_host
+from weakly.rows._arrays import cast, namespace
+from weakly.rows._device import dtype_of, to_host
 from weakly.spaces._base import BLOCK_ROWS, ScoreFunction, dense
 
 _ROUNDING = 100  # units of rounding by which equal values may differ
@@ -67,9 +68,8 @@ class Coordinates:
         """Mean of the values over the training rows, in float64."""
         if self.moments is not None:
             return self.moments[0]
-        if is_tensor(self.values):
-            return to_host(self.values.double().mean(dim=0))
-        return np.asarray(self.values.mean(axis=0, dtype=np.float64)).ravel()
+        mean = self.values.mean(axis=0, dtype=namespace(self.values).float64)
+        return np.asarray(to_host(mean)).ravel()
 
     def of(self, rows: Any) -> np.ndarray:
         """Coordinates of some training rows, in float64."""
@@ -99,10 +99,8 @@ class Coordinates:
     def scores(self, theta: np.ndarray, rows: Any = None) -> np.ndarray:
         """``Z theta`` for the training rows, or for some of them."""
         values = self.values if rows is None else self.values[rows]
-        inner = self.unrotate(theta)
-        if is_tensor(values):
-            return to_host(values @ to_device(inner, values.device, self.dtype)) - self.mean @ inner
-        return values @ inner.astype(values.dtype, copy=False) - (self.mean @ inner).astype(values.dtype)
+        inner, dtype = self.unrotate(theta), self.dtype
+        return namespace(values).product(values, cast(inner, dtype)) - (self.mean @ inner).astype(dtype)
 
     def unrotate(self, theta: np.ndarray) -> np.ndarray:
         """Turn weights of coordinates into weights of values."""
@@ -124,11 +122,8 @@ class Coordinates:
             return np.asarray(squares).ravel() - self.mean**2
         total = np.zeros(self.n_coordinates)
         for block in gen_batches(self.n_rows, BLOCK_ROWS):
-            if is_tensor(self.values):
-                total += to_host((self._chunk(block) ** 2).sum(dim=0).double())
-                continue
             chunk = self.of(block) if sp.issparse(self.values) else self._chunk(block)
-            total += np.einsum("ij,ij->j", chunk, chunk)
+            total += to_host(namespace(chunk).inner(chunk, chunk))
         return total / self.n_rows
 
     def _chunk(self, block: slice) -> Any:
@@ -138,9 +133,7 @@ class Coordinates:
 
     def _own(self, array: np.ndarray) -> Any:
         """An array in the type of the values, where they are."""
-        if is_tensor(self.values):
-            return to_device(array, self.values.device, self.dtype)
-        return array.astype(self.dtype)
+        return namespace(self.values).place(array, self.dtype)
 
     def _picked(self, rows: Any) -> Any:
         """Values of some training rows, in float64."""
