@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.oracles.dense import kernel_root, manifold_penalty, random_laplacian, ridge
 from weakly.kernels import Kernel
+from weakly.rows._arrays import namespace_on
 from weakly.solvers import solve_ridge
 from weakly.spaces import (
     CorrectedSpace,
@@ -331,3 +332,23 @@ def test_correction_restores_the_mean_of_the_diagonal(kernel):
     np.testing.assert_allclose(restored.mean(), np.diagonal(kernel(X)).mean())
     whole = build_space(X, kernel, approximation="nystroem", n_components=60, corrected=True, random_state=0)
     assert isinstance(whole, FeatureSpace)  # all rows are landmarks: nothing is lost
+
+
+@pytest.mark.parametrize("kind", ["kernel", "features", "csr", "corrected"])
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_what_solvers_ask_of_the_kernel_of_a_space(kind, device):
+    """Asked of dense algebra, wherever the matrix is."""
+    Z = np.random.default_rng(0).normal(size=(9, 3))
+    K = Z @ Z.T + (0.4 * np.eye(9) if kind == "corrected" else 0)
+    place = sp.csr_array if kind == "csr" else namespace_on(device).place
+    space = {
+        "kernel": lambda: KernelSpace(place(K)),
+        "corrected": lambda: CorrectedSpace(place(Z), 0.4),
+    }.get(kind, lambda: FeatureSpace(place(Z)))()
+    assert space.has_own_values == (kind == "corrected")
+    assert space.mean_square == pytest.approx(np.trace(K) / 9)
+    if kind != "corrected":
+        rows = np.array([4, 1, 7])
+        np.testing.assert_allclose(space.products(), K, atol=1e-14)
+        np.testing.assert_allclose(space.products(rows), K[np.ix_(rows, rows)], atol=1e-14)
+        assert space.largest_product >= np.abs(K).max() - 1e-14

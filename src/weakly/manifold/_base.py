@@ -31,7 +31,7 @@ from weakly.rows._device import require_room, to_host
 from weakly.rows._labels import encode_labels
 from weakly.rows._memory import dense_bytes, fits
 from weakly.solvers import solve_conjugate, solve_restricted
-from weakly.spaces import CorrectedSpace, FeatureSpace, anchor_space, block_anchor_graph, build_space, deform
+from weakly.spaces import FeatureSpace, anchor_space, block_anchor_graph, build_space, deform
 
 # Parameters whose change leaves the space as it is.
 _LABEL_PARAMS = {
@@ -201,7 +201,7 @@ class LaplacianModel(GraphEstimator):
             )
 
     def _is_direct(self, space, n_labeled):
-        if isinstance(space.base, CorrectedSpace):
+        if space.has_own_values:
             return False
         n_bytes = direct_bytes(space, n_labeled)
         if self._loss_name == "hinge" or self.solver not in ("auto", "cg"):
@@ -295,8 +295,8 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         scores = (space.scores(theta) + self.result_.intercept).astype(dtype)
         moments = self._normalize(scores)
         # New rows may have scores of another scale: those of the features alone.
-        has_own_values = isinstance(space.base, CorrectedSpace)
-        self._moments = self._normalize(space.induced(theta).astype(dtype)) if has_own_values else moments
+        induced = self._normalize(space.induced(theta).astype(dtype)) if space.has_own_values else moments
+        self._moments = induced
         self.temperature_ = self._temperature(moments, labels)
         decisions = moments(scores)
         self.transduction_ = self._labels_of(decisions)

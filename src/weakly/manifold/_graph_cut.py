@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
-import scipy.sparse as sp
 
 from weakly._compat import Interval, StrOptions
 from weakly.estimators._base import class_codes
@@ -18,7 +17,6 @@ from weakly.graphs._graph import WEIGHTS
 from weakly.manifold._base import LaplacianClassifierBase
 from weakly.manifold._resplit import diffuse_codes, resplit_pairs
 from weakly.regularizers import cheeger_ratio
-from weakly.rows._arrays import namespace
 from weakly.rows._device import require_room
 from weakly.rows._memory import dense_bytes, fits
 from weakly.solvers import project_simplex, solve_poisson
@@ -77,9 +75,8 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
             Z = base.features
             n_bytes = dense_bytes(Z.shape[1], Z.shape[1], copies=2)
             require_room(n_bytes, self._device, f"the Gram matrix of {Z.shape[1]} features", _SMALLER)
-            squared = Z.multiply(Z).sum() if sp.issparse(Z) else namespace(Z).einsum("ij,ij->", Z, Z)
-            lost = base.variance if isinstance(base, CorrectedSpace) else 0.0
-            variance = max(lost, _OWN_VARIANCE * float(squared) / Z.shape[0]) or 1.0
+            lost = base.variance if base.has_own_values else 0.0
+            variance = max(lost, _OWN_VARIANCE * (base.mean_square - lost)) or 1.0
             base = CorrectedSpace(Z, variance, base.feature_map)
             return SmoothedSpace(base, build_smoother(base, penalty))
         n_bytes = dense_bytes(base.n_rows, base.n_rows, copies=3)
@@ -87,7 +84,7 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
         require_room(n_bytes, self._device, what, _SMALLER)
         smoother = build_smoother(base, penalty)
         if smoother.mean_leverage < _LOW_RANK:
-            own_variance = _OWN_VARIANCE * float(base.gram.diagonal().mean())
+            own_variance = _OWN_VARIANCE * base.mean_square
             smoother = build_smoother(base, penalty, own_variance=own_variance)
         return SmoothedSpace(base, smoother)
 

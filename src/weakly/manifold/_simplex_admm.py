@@ -29,15 +29,11 @@ import scipy.sparse as sp
 
 from weakly.graphs._anchors import AnchorLaplacian
 from weakly.losses import LOSSES
-from weakly.rows._device import to_host
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._result import SolverResult
 from weakly.solvers._simplex import project_simplex
 from weakly.spaces import (
-    CorrectedSpace,
     DeformedSpace,
-    FeatureSpace,
-    KernelSpace,
     Restriction,
     deform,
     restrict,
@@ -144,7 +140,7 @@ def _check(space: DeformedSpace, loss: str, coupling: float | None) -> None:
         raise ValueError(f"loss is {loss!r}: use 'squared', 'squared_hinge' or 'hinge'.")
     if coupling is not None and not 0 < coupling < np.inf:
         raise ValueError(f"coupling is {coupling}: it must be a positive number.")
-    if isinstance(space.base, CorrectedSpace):
+    if space.has_own_values:
         raise ValueError("a CorrectedSpace has no factorisation: use a FeatureSpace of its features.")
 
 
@@ -187,12 +183,7 @@ class _Problem:
         Where rows outnumber parameters they move together, and each must be held the harder.
         """
         space, base = self.space, self.space.base
-        if isinstance(base, KernelSpace):
-            variance = float(base.gram.diagonal().mean())
-        else:
-            assert isinstance(base, FeatureSpace)
-            values = base.features.data if sp.issparse(base.features) else to_host(base.features)
-            variance = float(np.vdot(values, values)) / base.n_rows
+        variance = base.mean_square
         loss = self.weights.sum() / space.n_rows
         penalty = space.ambient / (variance or 1.0) + space.graph * float(space.laplacian.diagonal().mean())
         mean = float(np.sqrt(loss * (penalty + _LEAST_PENALTY * loss)))
@@ -282,11 +273,7 @@ def _ridge_step(small: Restriction, targets: np.ndarray, weights: np.ndarray, le
 
 def _hinge_step(small: Restriction, targets: np.ndarray, weights: np.ndarray, tol: float) -> _LabeledStep:
     """The step for the hinge, whose intercept includes the level."""
-    if isinstance(small.space, KernelSpace):
-        gram = small.space.gram
-    else:
-        assert isinstance(small.space, FeatureSpace)
-        gram = small.space.features @ small.space.features.T
+    gram = small.space.products()
     dual: np.ndarray | None = None
 
     def step(offsets: np.ndarray) -> _Labeled:

@@ -55,6 +55,11 @@ class NumPyNamespace:
         entries = array.data if sp.issparse(array) else array
         return float(np.abs(entries).max(initial=0))
 
+    def sum_of_squares(self, array: Any) -> float:
+        """Sum of the squares of the entries of a matrix."""
+        squared = array.multiply(array).sum() if sp.issparse(array) else np.einsum("ij,ij->", array, array)
+        return float(squared)
+
     def add_diagonal(self, matrix: Any, value: float) -> None:
         """Add a number to the diagonal, in place."""
         matrix.flat[:: matrix.shape[0] + 1] += value
@@ -153,6 +158,9 @@ class TensorNamespace:
 
     def largest(self, array: Any) -> float:
         return float(array.abs().max()) if array.numel() else 0.0
+
+    def sum_of_squares(self, array: Any) -> float:
+        return float(self._torch.einsum("ij,ij->", array, array))
 
     def add_diagonal(self, matrix: Any, value: float) -> None:
         matrix.diagonal().add_(value)

@@ -17,7 +17,6 @@ from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import certify
 from weakly.solvers._result import SolverResult
 from weakly.spaces import BaseSpace, FeatureSpace
-from weakly.spaces._base import dense
 
 _FOLDS = 10
 _MOST_ITERATIONS = np.iinfo(np.int32).max  # that LIBSVM can count
@@ -105,7 +104,7 @@ def _refined(
     apart is lost. Its tolerance is one of scores: relative to a small objective the gap may be far larger.
     """
     rows = np.flatnonzero(weights)
-    gram, y, w = _gram(space, rows), targets[rows], weights[rows]
+    gram, y, w = space.products(rows), targets[rows], weights[rows]
     dual, n_iter, violation = start.dual[rows] * y, 0, tol
     while True:
         result = solve_hinge_dual(
@@ -119,13 +118,6 @@ def _refined(
     signed = np.zeros_like(start.dual)
     signed[rows] = result.x
     return _Found(signed, np.asarray(result.intercept), start.n_iter + n_iter)
-
-
-def _gram(space: BaseSpace, rows: np.ndarray) -> np.ndarray:
-    if isinstance(space, FeatureSpace):
-        features = space.features[rows]
-        return dense(features @ features.T)
-    return space.gram[np.ix_(rows, rows)]  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.sparse as sp
 
 from weakly.spaces import FeatureSpace, KernelSpace
 
@@ -28,11 +27,7 @@ def build_in_range(
     """Build a space, and refuse it where products of samples are out of the range of the type of ``X``."""
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows here is refused below
         space = build()
-        if isinstance(space, FeatureSpace):
-            entries = space.features.data if sp.issparse(space.features) else space.features
-            largest = np.square(np.abs(entries).max(initial=0.0), dtype=np.float64) * space.n_params
-        else:
-            largest = np.abs(space.gram).max(initial=0.0)
+        largest = space.largest_product
     most = min(_MOST_PRODUCT, float(np.finfo(dtype).max))
     if not largest <= most:
         raise ValueError(

@@ -26,7 +26,11 @@ kernel with the same eigenvectors and other weights: a :class:`FilteredSpace` is
 :class:`Coordinates`, centred, and free of anything n x n.
 
 **Dense algebra may run on a GPU.** ``build_space(..., device="cuda")`` gives the same spaces with matrices
-on a device, through PyTorch; they answer in the kind of array that they are asked in, NumPy's or tensors.
+on a device, through PyTorch: the array library is the parameter ``xp`` of a space. They answer in the kind of
+array that they are asked in, NumPy's or tensors.
+
+**Solvers ask for what a space can do**, not for its class: whether it ``has_own_values``, the ``mean_square``
+of its kernel, the ``products`` of some rows and the ``largest_product``.
 
 Methods that must see all rows in every step ask for the function nearest to given values instead
 (:func:`build_smoother`).

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import scipy.linalg as sla
@@ -20,8 +20,16 @@ BLOCK_ROWS = 4096  # new rows scored at a time
 
 
 class Space(Protocol):
-    """What a solver may ask of a space; the package's documentation has the table."""
+    """What a solver may ask of a space; the package's documentation has the table.
 
+    ``has_own_values`` says that training rows have values beside their features, for which there is no
+    factorization. ``mean_square`` is the mean over the rows of the kernel of a row with itself.
+    """
+
+    @property
+    def has_own_values(self) -> bool: ...
+    @property
+    def mean_square(self) -> float: ...
     @property
     def n_rows(self) -> int: ...
     @property
@@ -40,6 +48,9 @@ class Space(Protocol):
 class BaseSpace(Space, Protocol):
     """A space that also does its own dense algebra."""
 
+    @property
+    def largest_product(self) -> float: ...
+    def products(self, rows: np.ndarray | None = None) -> np.ndarray: ...
     def representers(self, rows: np.ndarray) -> np.ndarray: ...
     def normal_equations(self, weights: np.ndarray) -> NormalEquations: ...
     def factor(self, laplacian: sp.csr_array, ambient: float, graph: float) -> Factor: ...
@@ -141,6 +152,7 @@ class KernelSpace:
 
     gram: Any
     feature_map: Callable[[Any], Any] | None = None
+    has_own_values: ClassVar[bool] = False
 
     @property
     def n_rows(self) -> int:
@@ -157,6 +169,20 @@ class KernelSpace:
     @property
     def xp(self) -> Any:
         return namespace(self.gram)
+
+    @property
+    def mean_square(self) -> float:
+        return float(self.gram.diagonal().mean())
+
+    @property
+    def largest_product(self) -> float:
+        """No product of two rows, by the kernel, is larger."""
+        return self.xp.largest(self.gram)
+
+    def products(self, rows: np.ndarray | None = None) -> np.ndarray:
+        """Products of rows with each other, by the kernel; of all, or of some."""
+        at = None if rows is None else self.xp.place(rows)
+        return to_host(self.gram if at is None else self.gram[at[:, None], at])
 
     def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Values on the training rows, or on some of them."""
@@ -235,6 +261,7 @@ class FeatureSpace:
 
     features: Any
     feature_map: Callable[[Any], Any] | None = None
+    has_own_values: ClassVar[bool] = False
 
     @property
     def n_rows(self) -> int:
@@ -251,6 +278,21 @@ class FeatureSpace:
     @property
     def xp(self) -> Any:
         return namespace(self.features)
+
+    @property
+    def mean_square(self) -> float:
+        return self.xp.sum_of_squares(self.features) / self.n_rows
+
+    @property
+    def largest_product(self) -> float:
+        """No product of two rows is larger."""
+        largest = self.xp.largest(self.features)
+        return largest * largest * self.n_params  # a power that overflows would be an error
+
+    def products(self, rows: np.ndarray | None = None) -> np.ndarray:
+        """Products of rows with each other; of all, or of some."""
+        features = to_host(self.features if rows is None else self._lines(rows))
+        return dense(features @ features.T)
 
     @cached_property
     def _transposed(self) -> Any:

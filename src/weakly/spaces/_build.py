@@ -212,7 +212,7 @@ def _lost_variance(X: Any, kernel: Kernel, features: Any) -> float:
     total = 0.0
     for block in gen_batches(X.shape[0], _DIAGONAL_ROWS):
         total += float(np.diagonal(kernel(X[block], X[block])).sum())
-    return (total - float(namespace(features).einsum("ij,ij->", features, features))) / X.shape[0]
+    return (total - namespace(features).sum_of_squares(features)) / X.shape[0]
 
 
 def _given_space(gram: np.ndarray, approximation: str | None, device: Any = None) -> KernelSpace:

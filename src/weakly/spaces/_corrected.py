@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,6 +43,7 @@ class CorrectedSpace:
     features: Any
     variance: float
     feature_map: Callable[[Any], Any] | None = None
+    has_own_values: ClassVar[bool] = True
 
     @property
     def n_rows(self) -> int:
@@ -59,6 +60,10 @@ class CorrectedSpace:
     @property
     def xp(self) -> Any:
         return namespace(self.features)
+
+    @property
+    def mean_square(self) -> float:
+        return self.xp.sum_of_squares(self.features) / self.n_rows + self.variance
 
     def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Values on the training rows, or on some of them."""

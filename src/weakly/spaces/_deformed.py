@@ -63,6 +63,10 @@ class DeformedSpace:
     def xp(self) -> Any:
         return self.base.xp
 
+    @property
+    def has_own_values(self) -> bool:
+        return self.base.has_own_values
+
     @cached_property
     def factor(self) -> Factor:
         """The factorisation of ``T``, done when first needed."""

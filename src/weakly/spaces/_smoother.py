@@ -107,7 +107,7 @@ class _CorrectedSmoother:
         space.xp.add_diagonal(gram, total)
         factored = space.xp.cholesky_factor(gram)
         if factored is None:
-            raise not_a_kernel(space.xp.largest(space.features) ** 2 / penalty)
+            raise not_a_kernel(space.mean_square / penalty)
         self._solve, self._share = factored[0], penalty / total
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
