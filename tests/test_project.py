@@ -78,6 +78,13 @@ def test_numba_is_set_up_in_one_place():
     assert users == ["_compile.py", "_threads.py"]
 
 
+def test_pytorch_is_known_by_name_in_one_place():
+    """Algorithms are written once, for the arrays that they are given."""
+    pattern = re.compile(r"^\s*(import|from) torch\b", re.M)
+    assert [path.name for path in MODULES if pattern.search(path.read_text())] == ["_device.py"]
+    assert [path for path in MODULES if "torch" in path.stem] == []
+
+
 def test_cited_works_are_in_the_bibliography():
     known = set(re.findall(r"@\w+\{(\w+),", (ROOT / "docs" / "references.bib").read_text()))
     cited = set()

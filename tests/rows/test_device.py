@@ -358,6 +358,7 @@ def test_spaces_answer_in_the_kind_they_are_asked_in(digits, pairs):
     laplacian = neighbor_graph(digits[0]).laplacian()
     for kind, host, placed in pairs:
         assert isinstance(placed, kind)
+        assert (host.xp.device, str(placed.xp.device)) == (None, "cpu")
         spaces = [deform(space, laplacian, ambient=0.1, graph=1.0) for space in (host, placed)]
         theta, values = rng.normal(size=(host.n_params, 2)), rng.normal(size=(host.n_rows, 2))
         questions = [

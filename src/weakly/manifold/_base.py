@@ -295,8 +295,8 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         scores = (space.scores(theta) + self.result_.intercept).astype(dtype)
         moments = self._normalize(scores)
         # New rows may have scores of another scale: those of the features alone.
-        induced = self._normalize(space.induced(theta).astype(dtype)) if space.has_own_values else moments
-        self._moments = induced
+        own = space.has_own_values
+        self._moments = self._normalize(space.induced(theta).astype(dtype)) if own else moments
         self.temperature_ = self._temperature(moments, labels)
         decisions = moments(scores)
         self.transduction_ = self._labels_of(decisions)

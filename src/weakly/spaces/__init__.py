@@ -37,11 +37,12 @@ Methods that must see all rows in every step ask for the function nearest to giv
 """
 
 from weakly.spaces._anchored import AnchoredSpace, BlockAnchorGraph, anchor_space, block_anchor_graph
-from weakly.spaces._base import BaseSpace, FeatureSpace, KernelSpace, NormalEquations, ScoreFunction, Space
+from weakly.spaces._base import BaseSpace, FeatureSpace, KernelSpace, ScoreFunction, Space
 from weakly.spaces._build import APPROXIMATIONS, build_space, exact_space
 from weakly.spaces._corrected import CorrectedSpace
 from weakly.spaces._deformed import DeformedSpace, Restriction, deform, restrict, undeformed, whiten
 from weakly.spaces._filtered import Coordinates, FilteredSpace
+from weakly.spaces._normal_equations import NormalEquations
 from weakly.spaces._smoother import Smoother, build_smoother
 
 __all__ = [

@@ -15,6 +15,7 @@ from sklearn.utils import gen_batches
 from weakly.graphs._anchors import AnchorLaplacian
 from weakly.rows._arrays import cast, namespace
 from weakly.rows._device import dtype_of, to_host
+from weakly.spaces._normal_equations import NormalEquations, cholesky_plus_identity, inverse_diagonal
 
 BLOCK_ROWS = 4096  # new rows scored at a time
 
@@ -115,22 +116,6 @@ class Factor:
 
 
 @dataclass(frozen=True, eq=False)
-class NormalEquations:
-    """The weighted ridge problem ``min sum_i w_i (y_i - f_i)^2 / 2 + ||f||^2 / 2`` of a space, factored.
-
-    Parameters
-    ----------
-    solve : callable
-        From targets, one column per problem, to the parameters of the minimisers.
-    leverage : callable
-        The diagonal of the matrix that takes targets to fitted values; 0 on rows of weight 0.
-    """
-
-    solve: Callable[[np.ndarray], np.ndarray]
-    leverage: Callable[[], np.ndarray]
-
-
-@dataclass(frozen=True, eq=False)
 class KernelSpace:
     """Functions ``f = K theta`` of an exact kernel.
 
@@ -216,7 +201,7 @@ class KernelSpace:
         active = np.flatnonzero(weights)
         root = np.sqrt(weights[active])[:, None]
         gram = self.gram if len(active) == self.n_rows else self.gram[np.ix_(active, active)]
-        cholesky = _cholesky_plus_identity(root * gram * root.T)
+        cholesky = cholesky_plus_identity(root * gram * root.T)
 
         def solve(targets: np.ndarray) -> np.ndarray:
             theta = np.zeros_like(targets)
@@ -225,7 +210,7 @@ class KernelSpace:
 
         def leverage() -> np.ndarray:
             values = np.zeros(self.n_rows, dtype=self.dtype)
-            values[active] = 1 - _inverse_diagonal(cholesky)
+            values[active] = 1 - inverse_diagonal(cholesky)
             return values
 
         return NormalEquations(solve, leverage)
@@ -337,7 +322,7 @@ class FeatureSpace:
         """``(Z'WZ + I) theta = Z'W y``, by Cholesky."""
         root = np.sqrt(weights)[:, None]
         Z = self.features.multiply(root).tocsr() if sp.issparse(self.features) else self.features * root
-        cholesky = _cholesky_plus_identity(dense(Z.T @ Z))
+        cholesky = cholesky_plus_identity(dense(Z.T @ Z))
 
         def solve(targets: np.ndarray) -> np.ndarray:
             return sla.cho_solve(cholesky, Z.T @ (root * targets), check_finite=False)
@@ -378,41 +363,13 @@ class FeatureSpace:
         return total
 
 
-def not_a_kernel(largest: float) -> ValueError:
-    """What to say where the Cholesky factorization of a kernel with such entries fails."""
-    return ValueError(
-        "the kernel is not positive semi-definite to rounding, with entries of size "
-        f"{largest:.2g} in units of ambient_penalty: scale X or raise ambient_penalty, and check that a "
-        "precomputed or callable kernel is."
-    )
-
-
 def too_uneven(largest: float, ambient: float, graph: float) -> ValueError:
-    """The same for features with such entries and a graph."""
+    """What to say where features with such entries and a graph leave no Cholesky factorization."""
     return ValueError(
         f"features of size {largest:.2g} leave nothing but rounding of ambient_penalty={ambient:.2g} beside "
         f"graph_penalty={graph:.2g}: center and scale X, use float64, or bring the penalties nearer to each "
         "other."
     )
-
-
-def _cholesky_plus_identity(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
-    matrix.flat[:: matrix.shape[0] + 1] += 1
-    largest = float(np.abs(matrix).max(initial=0))
-    try:
-        return sla.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-    except sla.LinAlgError:
-        raise not_a_kernel(largest) from None
-
-
-def _inverse_diagonal(cholesky: tuple[np.ndarray, bool]) -> np.ndarray:
-    """Diagonal of ``(R R')^-1``: squared column norms of ``R^-1``."""
-    root = cholesky[0]
-    if not root.size:  # LAPACK would complain
-        return np.empty(0, dtype=root.dtype)
-    (invert,) = sla.lapack.get_lapack_funcs(("trtri",), (root,))
-    inverse = np.tril(invert(root, lower=True)[0])
-    return np.einsum("ij,ij->j", inverse, inverse)
 
 
 def dense(matrix: Any) -> np.ndarray:
