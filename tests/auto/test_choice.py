@@ -149,18 +149,20 @@ def test_blend_is_the_weighted_sum_of_ridge_functions(bank, shares):
         function = K[:, posed.rows] @ choice.coefficients[rule, model]
         expected[:, 3 * rule : 3 * rule + 3] += weights[rule, model] * function
     np.testing.assert_allclose(blend(fits, weights).scores(), expected, atol=1e-9)
-    found = average(fits, weights)
+    (found,) = average(fits, [weights], bank, None)
     expected += np.tile(posed.level, 2)
     rules = [expected[:, :3], expected[:, 3:]]
     mean = sum(part / np.sqrt(np.mean(part**2)) for part in rules)
-    np.testing.assert_allclose(found.scores, mean / np.sqrt(np.mean(mean**2)), atol=1e-9)
-    np.testing.assert_allclose(found.blend.scores(), found.scores, atol=1e-9)
+    expected = mean / np.sqrt(np.mean(mean**2))
+    np.testing.assert_allclose(found.blend.known, expected, atol=1e-9)
+    np.testing.assert_allclose(Blend(found.blend.parts, found.blend.offset).scores(), expected, atol=1e-9)
 
 
 def test_known_shares_set_the_mean_of_the_scores(bank):
     posed = problem(bank, shares=(0.2, 0.3, 0.5))
     choice = choose(bank.candidates, posed)
-    scores = average(Fits(bank.candidates, choice, posed), choice.weights()).scores
+    (found,) = average(Fits(bank.candidates, choice, posed), [choice.weights()], bank, None)
+    scores = found.blend.scores()
     # Kernels are centred: over all rows only the level is left, whatever the labels say.
     np.testing.assert_allclose(scores.mean(axis=0) / scores.mean(axis=0)[2], posed.level / posed.level[2])
 

@@ -325,7 +325,7 @@ def test_many_rows_take_the_approximate_path(monkeypatch):
     exact = FewLabelClassifier(random_state=0).fit(X, partial)
     monkeypatch.setattr("weakly.auto._bank.MANY_ROWS", 100)
     monkeypatch.setattr("weakly.auto._spectra._DENSE_ROWS", 100)
-    monkeypatch.setattr("weakly.auto._spectra._KMEANS_ROWS", 200)
+    monkeypatch.setattr("weakly.auto._kernels.KMEANS_ROWS", 200)
     many = FewLabelClassifier(random_state=0).fit(X, partial)
     assert np.mean(many.transduction_ == exact.transduction_) > 0.9
     assert np.mean(many.predict(X) == many.transduction_) > 0.995

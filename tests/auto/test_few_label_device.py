@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 
 from weakly import FewLabelClassifier
 from weakly.auto import build_bank
-from weakly.auto._bank import Size
+from weakly.auto._kernels import Size
 from weakly.auto._views import distances_on_device
 
 

@@ -93,7 +93,7 @@ def test_kernels_are_kept_for_other_labels(monkeypatch, table):
     X, y = chunked(*table)
     model = FewLabelClassifier(random_state=0).precompute(X, n_classes=3)
     expected = fit(X, y).label_distributions_.compute()
-    monkeypatch.setattr("weakly.auto._few_label.build_block_bank", None)  # any attempt to build would fail
+    monkeypatch.setattr("weakly.auto._few_label.build_bank", None)  # any attempt to build would fail
     np.testing.assert_array_equal(model.fit(X, y).label_distributions_.compute(), expected)
     with pytest.raises(TypeError):
         model.fit(X + 1, y)

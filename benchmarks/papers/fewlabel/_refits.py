@@ -15,11 +15,11 @@ from benchmarks.papers._protocols import _class_of, _rows, default_params
 from benchmarks.papers.fewlabel._fit import _error, _filled, _partial, _per_class, _share
 from weakly import encode_labels
 from weakly.auto import build_bank
-from weakly.auto._bank import KernelBank
 from weakly.auto._blend import Average, Fits, average
-from weakly.auto._choice import choose
-from weakly.auto._few_label import pose
+from weakly.auto._choice import choose, pose
+from weakly.auto._neighbor_kernels import NeighborBank
 from weakly.auto._refits import refit
+from weakly.rows._blocks import ArrayBlocks
 
 KERNELS = "kernels alone"
 METHODS = {
@@ -61,7 +61,7 @@ def refit_error(settings: Mapping[str, Any], column: str, seed: int) -> dict[str
     if settings["estimator"] is None:
         return {"value": posed.error(posed.ours)}
     method = _class_of(settings["estimator"])(**settings["params"])
-    found = refit(method, posed.bank, posed.fits, posed.ours.scores)
+    found = refit(method, posed.bank, posed.fits, posed.ours)
     if found is None:
         return {"value": posed.error(posed.ours), "weight": 0.0}
     mixed = posed.ours.mixed(found.average, found.weight)
@@ -72,7 +72,7 @@ def refit_error(settings: Mapping[str, Any], column: str, seed: int) -> dict[str
 class _Posed:
     """Labels of some rows, and what the kernels make of them."""
 
-    bank: KernelBank
+    bank: NeighborBank
     fits: Fits
     ours: Average
     places: np.ndarray
@@ -80,7 +80,7 @@ class _Posed:
     labeled: np.ndarray
 
     def error(self, found: Average) -> float:
-        codes = self.places[found.scores.argmax(axis=1)]
+        codes = self.places[found.blend.scores().argmax(axis=1)]
         return _error(codes[np.argsort(self.bank.order)], self.y, self.labeled)
 
 
@@ -89,17 +89,19 @@ def _kernels(column: str, seed: int) -> _Posed:
     name, amount = COLUMNS[column]
     data = json.dumps({"name": name, "divide_by": 16})
     _, y, labeled = _per_class(data, amount, seed) if amount > 1 else _share(name, amount, seed)
-    bank = _bank(column)
-    problem, _, places = pose(encode_labels(_partial(y, labeled)), bank.order, None)
-    fits = Fits(bank.candidates, choose(bank.candidates, problem), problem)
-    return _Posed(bank, fits, average(fits, fits.choice.weights()), places, y, labeled)
+    bank, blocks = _bank(column)
+    posed = pose(encode_labels(_partial(y, labeled)), blocks, bank, None, len(y))
+    fits = Fits(posed.candidates, choose(posed.candidates, posed.problem), posed.problem)
+    (ours,) = average(fits, [fits.choice.weights()], bank, blocks)
+    return _Posed(bank, fits, ours, posed.public, y, labeled)
 
 
 @lru_cache(maxsize=1)
-def _bank(column: str) -> KernelBank:
+def _bank(column: str) -> tuple[NeighborBank, ArrayBlocks]:
     name, amount = COLUMNS[column]
     X, y = _rows(json.dumps({"name": name, "divide_by": 16})) if amount > 1 else _filled(name)
-    return build_bank(X, len(np.unique(y)), random_state=0)
+    blocks = ArrayBlocks(X)
+    return build_bank(blocks, len(np.unique(y)), random_state=0), blocks
 
 
 REFITS = Table(

@@ -1,19 +1,17 @@
 """One classifier for few labels: every assumption a kernel, chosen with the labels in closed form."""
 
-from weakly.auto._bank import Candidate, KernelBank, build_bank
-from weakly.auto._block_bank import BlockBank, build_block_bank
+from weakly.auto._bank import build_bank
 from weakly.auto._evidence import Evidence
 from weakly.auto._few_label import FewLabelClassifier
+from weakly.auto._kernels import Candidate, KernelBank
 from weakly.auto._prepare import Preparation, learn_preparation
 
 __all__ = [
-    "BlockBank",
     "Candidate",
     "Evidence",
     "FewLabelClassifier",
     "KernelBank",
     "Preparation",
     "build_bank",
-    "build_block_bank",
     "learn_preparation",
 ]

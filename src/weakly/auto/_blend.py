@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 from sklearn.utils import gen_batches
 
-from weakly.auto._bank import Candidate
 from weakly.auto._choice import Choice, Problem
+from weakly.auto._kernels import Candidate, KernelBank
 from weakly.auto._views import BLOCK, Reference
 from weakly.rows._arrays import namespace
+from weakly.rows._blocks import RowBlocks
 from weakly.spaces import Coordinates, FilteredSpace
 
 
@@ -26,14 +29,18 @@ class Blend:
         Coordinates with the weights of each function.
     offset : ndarray of shape (n_columns,)
         Added to the sum.
+    known : ndarray of shape (n_rows, n_columns) or None, default=None
+        Its scores where they are known already, so that combinations of its columns need no others.
     """
 
     parts: list[tuple[Coordinates, np.ndarray]]
     offset: np.ndarray
+    known: np.ndarray | None = None
 
     def __matmul__(self, matrix: np.ndarray) -> Blend:
         """Combine the columns."""
-        return Blend([(where, theta @ matrix) for where, theta in self.parts], self.offset @ matrix)
+        parts = [(where, theta @ matrix) for where, theta in self.parts]
+        return Blend(parts, self.offset @ matrix, None if self.known is None else self.known @ matrix)
 
     def __add__(self, other: Blend) -> Blend:
         """Add two sums."""
@@ -41,19 +48,26 @@ class Blend:
         for where, theta in other.parts:
             known = merged.get(id(where))
             merged[id(where)] = (where, theta if known is None else theta + known[1])
-        return Blend(list(merged.values()), self.offset + other.offset)
+        is_known = self.known is not None and other.known is not None
+        return Blend(
+            list(merged.values()), self.offset + other.offset, self.known + other.known if is_known else None
+        )
 
     def scores(self) -> np.ndarray:
-        """Values on the training rows, in float64."""
+        """Values on the samples that the coordinates have values of, in float64."""
+        if self.known is not None:
+            return self.known
         total = np.tile(self.offset, (self.parts[0][0].n_rows, 1))
         for coordinates, theta in self.parts:
             total += coordinates.scores(theta)
         return total
 
     def function(self, reference: Reference) -> BlendFunction:
-        """The function for new rows, free of the values of the training rows."""
+        """The function for new samples, free of the values of the training samples."""
         weights: dict[int, tuple] = {}
         for where, theta in self.parts:
+            if not theta.any():
+                continue
             measure, function = where.mapping.measure, where.function(theta)
             known = weights.get(id(measure), (measure, 0, 0))  # several coordinates may share their values
             weights[id(measure)] = (measure, known[1] + function.theta, known[2] + function.shift)
@@ -158,55 +172,62 @@ class Fits:
 
 @dataclass(frozen=True, eq=False)
 class Average:
-    """The mean of both rules, with a column per class and a mean square of 1 over all rows.
+    """The mean of both rules, with a column per class and a mean square of 1 over all samples.
 
     Parameters
     ----------
     blend : Blend
         The function.
-    scores : ndarray of shape (n_rows, n_classes) or None
-        Its values on all rows; ``None`` where rows are many, and are scored when asked for.
     held_out : ndarray of shape (n_scored, n_classes)
         Scores of the labels that chose, each without itself, in the same units.
     """
 
     blend: Blend
-    scores: np.ndarray | None
     held_out: np.ndarray
+
+    def __matmul__(self, matrix: np.ndarray) -> Average:
+        """Combine the columns."""
+        return Average(self.blend @ matrix, self.held_out @ matrix)
 
     def mixed(self, other: Average, share: float) -> Average:
         """A weighted mean with another average."""
         columns = np.eye(self.held_out.shape[1])
-        scores = None if self.scores is None else (1 - share) * self.scores + share * other.scores
         return Average(
             self.blend @ (columns * (1 - share)) + other.blend @ (columns * share),
-            scores,
             (1 - share) * self.held_out + share * other.held_out,
         )
 
 
-def average(fits: Fits, weights: np.ndarray) -> Average:
-    """Average the models by each rule, and both rules at equal size.
+def average(fits: Fits, weights: list[np.ndarray], bank: KernelBank, blocks: RowBlocks) -> list[Average]:
+    """Average the models by each rule, and both rules at equal size, by several sets of weights.
 
     Parameters
     ----------
     fits : Fits
         The models.
-    weights : ndarray of shape (n_rules, n_models)
+    weights : list of ndarray of shape (n_rules, n_models)
         Weights of the models.
+    bank : KernelBank
+        Where the kernels come from, to be asked for the sizes of scores over all samples.
+    blocks : RowBlocks
+        The samples, which are read at most once.
 
     Returns
     -------
-    Average
-        The function, and its values.
+    list of Average
+        The function for each set of weights.
     """
-    n_rules, n_classes = len(weights), fits.problem.n_classes
-    both, held_out = by_rule(fits, weights)
-    scores = both.scores()
-    sizes = np.sqrt((scores.reshape(-1, n_rules, n_classes) ** 2).mean(axis=(0, 2)))
-    mean = mean_of_rules(sizes, n_classes)
-    mean /= np.sqrt(((scores @ mean) ** 2).mean()) or 1.0
-    return Average(both @ mean, scores @ mean, held_out @ mean)
+    rules = [by_rule(fits, part) for part in weights]
+    together, products = bank.scored(blocks, side_by_side([both for both, _ in rules]))
+    width = len(products) // len(weights)
+    averages = []
+    for place, (_, held_out) in enumerate(rules):
+        own = slice(place * width, (place + 1) * width)
+        mean = mean_of_rules(products[own, own], fits.problem.n_classes)
+        columns = np.zeros((len(products), fits.problem.n_classes))
+        columns[own] = mean
+        averages.append(Average(together @ columns, held_out @ mean))
+    return averages
 
 
 def by_rule(fits: Fits, weights: np.ndarray) -> tuple[Blend, np.ndarray]:
@@ -218,6 +239,18 @@ def by_rule(fits: Fits, weights: np.ndarray) -> tuple[Blend, np.ndarray]:
     return Blend(both.parts, both.offset + level), held_out + level
 
 
-def mean_of_rules(sizes: np.ndarray, n_classes: int) -> np.ndarray:
-    """The matrix that takes the columns of all rules to their mean, each divided by its size."""
-    return np.vstack([np.eye(n_classes) / (size or 1.0) for size in sizes]) / len(sizes)
+def mean_of_rules(products: np.ndarray, n_classes: int) -> np.ndarray:
+    """The matrix from the columns of all rules to the mean of the rules, of equal sizes and mean square 1.
+
+    ``products`` are those of all pairs of columns, means over all samples.
+    """
+    sizes = np.sqrt(np.diag(products).reshape(-1, n_classes).mean(axis=1))
+    mean = np.vstack([np.eye(n_classes) / (size or 1.0) for size in sizes]) / len(sizes)
+    return mean / (np.sqrt(max(np.trace(mean.T @ products @ mean) / n_classes, 0.0)) or 1.0)
+
+
+def side_by_side(blends: list[Blend]) -> Blend:
+    """One blend with the columns of several."""
+    ends = np.cumsum([len(part.offset) for part in blends])
+    places = np.split(np.eye(ends[-1]), ends[:-1])
+    return reduce(add, [part @ place for part, place in zip(blends, places, strict=True)])

@@ -18,14 +18,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, log_softmax, logsumexp, ndtr, softmax
 from sklearn.utils import gen_batches
 
-from weakly.auto._bank import Candidate
+from weakly.auto._kernels import Candidate, KernelBank
 from weakly.auto._ridge_path import RidgePath, solve_ridge_path
-from weakly.rows._labels import LabelView
+from weakly.rows._blocks import RowBlocks
+from weakly.rows._keys import RowKeys
 from weakly.rows._memory import dense_bytes, memory_limit
 
 PENALTIES = np.logspace(-3, 1, 9)
@@ -97,17 +99,43 @@ class Problem:
         return both - logsumexp(both)
 
 
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """Labels among the samples of a bank.
+
+    Parameters
+    ----------
+    candidates : list of Candidate
+        Kernels with the values of the labeled samples, if not of all.
+    problem : Problem
+        The labels, whose rows are places in these kernels.
+    columns : ndarray of shape (n_classes, n_columns)
+        From the classes of the problem to the columns of decisions.
+    public : ndarray of shape (n_classes,)
+        Sorted class of each class of the problem.
+    """
+
+    candidates: list[Candidate]
+    problem: Problem
+    columns: np.ndarray
+    public: np.ndarray
+
+
 def pose(
-    labels: LabelView, order: np.ndarray, shares: np.ndarray | None
-) -> tuple[Problem, np.ndarray, np.ndarray]:
-    """The problem in the bank's order of rows, and the map from its classes to the columns of decisions."""
-    return pose_codes(labels.codes[order], labels.n_classes, shares)
+    labels: Any, blocks: RowBlocks, bank: KernelBank, shares: np.ndarray | None, most_labels: int
+) -> Posed:
+    """Take the labels, at most so many, in the order of samples of the bank and not in that of the input."""
+    order = np.argsort(blocks.take(labels.labeled, RowKeys(bank.seed)), kind="stable")
+    problem, columns, public = pose_codes(labels.labeled_codes[order], labels.n_classes, shares)
+    problem = problem.first(most_labels)
+    candidates, places = bank.at(blocks, labels.labeled[order][problem.rows])
+    return Posed(candidates, replace(problem, rows=places), columns, public)
 
 
 def pose_codes(
     codes: np.ndarray, n_classes: int, shares: np.ndarray | None
 ) -> tuple[Problem, np.ndarray, np.ndarray]:
-    """The same from sorted classes of rows, -1 where unlabelled.
+    """The problem of sorted classes of samples, -1 where unlabeled, and the map to the columns of decisions.
 
     Its classes are in the order of their first labelled row, so that no name of a class plays a part.
     """

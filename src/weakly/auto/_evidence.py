@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weakly.auto._bank import Candidate
 from weakly.auto._choice import Choice
+from weakly.auto._kernels import Candidate
 from weakly.auto._refits import Refit
 
 _TABLE = [("kernel", "U60"), ("family", "U5"), ("score", float), ("weight", float)]

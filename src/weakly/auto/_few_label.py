@@ -12,14 +12,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from weakly._compat import StrOptions, check_params
 from weakly.auto._bank import build_bank
-from weakly.auto._blend import Fits, average
-from weakly.auto._block_bank import build_block_bank
-from weakly.auto._block_fit import average_blocks, pose_blocks, publish_blocks
+from weakly.auto._blend import Fits, average, side_by_side
 from weakly.auto._choice import choose, pose
 from weakly.auto._evidence import Evidence, tabulate, verdict_of
 from weakly.auto._prepare import PREPARATIONS
 from weakly.auto._refits import refit_total_variation
-from weakly.estimators._base import DeviceMixin, ScoredClassifier
+from weakly.estimators._base import DeviceMixin, ScoredClassifier, class_codes
 from weakly.estimators._calibration import fit_temperature, probabilities
 from weakly.estimators._class_prior import check_class_prior, warn_of_unseen
 from weakly.estimators._fitting import atomic_fit
@@ -217,8 +215,7 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
             The estimator, with ``warm_start`` in effect for these rows.
         """
         check_params(self)
-        rows, blocks = self._check_rows(X)
-        self._bank(rows, blocks, n_classes, keep=True)
+        self._bank(*self._check_rows(X), n_classes, keep=True)
         return self
 
     @atomic_fit
@@ -247,15 +244,12 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         bank = self._bank(rows, blocks, labels.n_classes, keep=self.warm_start)
         with Progress(type(self).__name__, self.verbose).stage("choice"):
             self.classes_ = labels.classes
-            if blocks is None:
-                self._decide(bank, *pose(labels, bank.order, shares), rows.dtype)
-            else:
-                self._decide_blocks(bank, blocks, pose_blocks(labels, blocks, shares, MOST_FITTED, bank.seed))
+            self._decide(blocks, bank, pose(labels, blocks, bank, shares, MOST_FITTED))
         self.preparation_ = str(bank.preparation)
         return self
 
     def _check_rows(self, X):
-        """Rows, and the blocks of them where the kernels are to come from sums."""
+        """Samples as they were given, up to checks, and blocks of them."""
         if is_collection(X):
             from weakly.distributed import checked_rows
 
@@ -278,9 +272,14 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         self._choose_device(X)
         X = validate_data(self, to_host(X), ensure_min_samples=2, order="C", **_ROWS)
         X = squarable(canonical(X))
-        is_large = X.shape[0] > MOST_NEIGHBOR_ROWS and self.effort == "fast"
-        in_blocks = self.graph == "anchor" or (self.graph == "auto" and is_large)
-        return X, ArrayBlocks(X) if in_blocks else None
+        return X, ArrayBlocks(X)
+
+    def _connection(self, rows, blocks):
+        """The graph that connects samples."""
+        if self.graph != "auto":
+            return self.graph
+        is_large = self.effort == "fast" and blocks.shape[0] > MOST_NEIGHBOR_ROWS
+        return "anchor" if is_large or is_collection(rows) else "knn"
 
     def _read_labels(self, rows, blocks, y):
         if not is_collection(rows):
@@ -292,20 +291,16 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         return labels_of(y, blocks, self.unlabeled)[0]
 
     def _bank(self, rows, blocks, n_classes, keep):
-        """The kernels of rows, those of the last call where it was about the same."""
+        """The kernels of samples, those of the last call where it was about the same."""
         settings = {name: value for name, value in self.get_params().items() if name in _BANK_PARAMS}
-        settings["device"] = self._device
+        settings |= {"device": self._device, "graph": self._connection(rows, blocks)}
         warm = getattr(self, "_warm", None)
         key = None
         if keep or warm is not None:
-            key = joblib.hash([_contents(rows), blocks is None, int(n_classes), settings])
+            key = joblib.hash([_contents(rows), int(n_classes), settings])
         if warm is not None and warm[0] == key:
             return warm[1]
-        if blocks is None:
-            bank = build_bank(rows, n_classes, verbose=self.verbose, **settings)
-        else:
-            settings.pop("effort")
-            bank = build_block_bank(blocks, n_classes, verbose=self.verbose, **settings)
+        bank = build_bank(blocks, n_classes, verbose=self.verbose, **settings)
         if keep:
             self._warm = (key, bank)
         return bank
@@ -318,48 +313,41 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         warn_of_unseen(name for name in unused if name != self.unlabeled and name not in named)
         return None if given is None else check_class_prior(given, labels.classes, "class_prior")
 
-    def _choose(self, candidates, problem):
-        choice = choose(candidates, problem.first(MOST_SCORED))
+    def _decide(self, blocks, bank, posed):
+        """Choose, publish what was chosen, and fix the function from samples to decisions."""
+        choice = choose(posed.candidates, posed.problem.first(MOST_SCORED))
         self.evidence_ = Evidence(choice.log_odds, verdict_of(choice.log_odds))
-        return choice
-
-    def _decide(self, bank, problem, columns, public, dtype):
-        """Choose, publish what was chosen, and fix the function from rows to decisions."""
-        choice = self._choose(bank.candidates, problem)
-        weights, supervised = choice.weights(), choice.weights(supervised=True)
-        fits = Fits(bank.candidates, choice, problem.first(MOST_FITTED))
-        ours, baseline = average(fits, weights), average(fits, supervised)
+        fits = Fits(posed.candidates, choice, posed.problem)
+        weights = [choice.weights(), choice.weights(supervised=True)]
+        ours, baseline = average(fits, weights, bank, blocks)
         has_say = self.effort == "full" and choice.log_odds >= 0
-        refit = refit_total_variation(bank, fits, ours.scores) if has_say else None
+        refit = refit_total_variation(bank, fits, ours) if has_say else None
         if refit is not None:
             ours = ours.mixed(refit.average, refit.weight)
         if self.mode == "safe":
             ours = ours.mixed(baseline, 0.5)
-        self.candidates_ = tabulate(bank.candidates, choice, refit, self.mode)
-        decisions = (ours.scores @ columns).astype(dtype)
-        self.temperature_ = fit_temperature(ours.held_out @ columns, public[choice.problem.codes])
-        inverse = np.argsort(bank.order)
-        self.transduction_ = self._labels_of(decisions)[inverse]
-        self.label_distributions_ = probabilities(decisions, self.temperature_)[inverse]
-        self.supervised_ = self._labels_of(baseline.scores @ columns)[inverse]
-        self._function = (ours.blend @ columns).function(bank.reference)
+        self.candidates_ = tabulate(posed.candidates, choice, refit, self.mode)
+        ours, baseline = ours @ posed.columns, baseline @ posed.columns
+        self.temperature_ = fit_temperature(ours.held_out, posed.public[choice.problem.codes])
+        self._publish(bank.decisions(blocks, side_by_side([ours.blend, baseline.blend])))
+        self._function = ours.blend.function(bank.reference)
 
-    def _decide_blocks(self, bank, blocks, posed):
-        """The same where only the labelled rows are held."""
-        candidates, columns = bank.at(posed.rows), posed.columns
-        choice = self._choose(candidates, posed.problem)
-        weights = [choice.weights(), choice.weights(supervised=True)]
-        fits = Fits(candidates, choice, posed.problem)
-        ours, baseline = average_blocks(fits, weights, blocks, bank.reference)
-        if self.mode == "safe":
-            ours = ours.mixed(baseline, 0.5)
-        self.candidates_ = tabulate(candidates, choice, None, self.mode)
-        self.temperature_ = fit_temperature(ours.held_out @ columns, posed.public[choice.problem.codes])
-        blends = (ours.blend @ columns, baseline.blend @ columns)
-        found = publish_blocks(blocks, *blends, bank.reference, self.classes_, self.temperature_)
-        self.transduction_, self.label_distributions_ = found.transduction, found.distributions
-        self.supervised_ = found.supervised
-        self._function = blends[0].function(bank.reference)
+    def _publish(self, decided):
+        """Labels and probabilities of all samples from the decisions of both averages, side by side."""
+        classes, temperature, n_columns = self.classes_, self.temperature_, decided.shape[1] // 2
+
+        def label(scores):
+            return classes[class_codes(scores[:, :n_columns])]
+
+        def distribute(scores):
+            return probabilities(scores[:, :n_columns], temperature)
+
+        def label_by_baseline(scores):
+            return classes[class_codes(scores[:, n_columns:])]
+
+        self.transduction_ = decided.map(label, width=None, dtype=classes.dtype)
+        self.label_distributions_ = decided.map(distribute, width=len(classes), dtype=decided.dtype)
+        self.supervised_ = decided.map(label_by_baseline, width=None, dtype=classes.dtype)
 
     def _decisions(self, X):
         check_is_fitted(self, "_function")

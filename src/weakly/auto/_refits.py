@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from weakly.auto._bank import NEIGHBORS, KernelBank
 from weakly.auto._blend import Average, Blend, Fits
 from weakly.auto._choice import Problem, success_probabilities
+from weakly.auto._neighbor_kernels import NEIGHBORS, NeighborBank
 from weakly.auto._views import Interpolation, ViewMap
 from weakly.manifold import TotalVariationRLSClassifier
 from weakly.spaces import Coordinates
@@ -44,26 +44,26 @@ class Refit:
     weight: float
 
 
-def refit_total_variation(bank: KernelBank, fits: Fits, ours: np.ndarray) -> Refit | None:
+def refit_total_variation(bank: NeighborBank, fits: Fits, ours: Average) -> Refit | None:
     """Score total variation beside the kernels: :func:`refit` with the graph of the bank."""
     return refit(
         TotalVariationRLSClassifier(graph=bank.graph, warm_start=True, random_state=0), bank, fits, ours
     )
 
 
-def refit(method: Any, bank: KernelBank, fits: Fits, ours: np.ndarray) -> Refit | None:
+def refit(method: Any, bank: NeighborBank, fits: Fits, ours: Average) -> Refit | None:
     """Fit a method, and again without each part of the labels.
 
     Parameters
     ----------
     method : classifier
         With ``label_distributions_``; refitted in place.
-    bank : KernelBank
+    bank : NeighborBank
         Rows and graph.
     fits : Fits
         The choice among the kernels, and all labels.
-    ours : ndarray of shape (n_rows, n_classes)
-        Scores of the kernels, to see whether there is anything to change.
+    ours : Average
+        What the kernels say, to see whether there is anything to change.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def refit(method: Any, bank: KernelBank, fits: Fits, ours: np.ndarray) -> Refit 
         None where it agrees with the kernels on all but a few rows.
     """
     scores = _scores(method, bank.rows, fits.problem)
-    if np.mean(scores.argmax(axis=1) == ours.argmax(axis=1)) >= AGREEMENT:
+    if np.mean(scores.argmax(axis=1) == ours.blend.scores().argmax(axis=1)) >= AGREEMENT:
         return None
     problem = fits.choice.problem
     held_out = np.zeros((len(problem.rows), problem.n_classes))
@@ -106,10 +106,10 @@ def _scores(method: Any, rows: Any, problem: Problem) -> np.ndarray:
     return scores - scores.mean(axis=1, keepdims=True)
 
 
-def _average_of(bank: KernelBank, scores: np.ndarray, held_out: np.ndarray) -> Average:
+def _average_of(bank: NeighborBank, scores: np.ndarray, held_out: np.ndarray) -> Average:
     """Scores of mean square 1 as a function whose values at new rows are those of their neighbours."""
     size = np.sqrt((scores**2).mean())
     values = scores / size
     coordinates = Coordinates(values, ViewMap(bank.reference, Interpolation(values, max(NEIGHBORS))))
     blend = Blend([(coordinates, np.eye(values.shape[1]))], coordinates.mean)
-    return Average(blend, values, held_out / size)
+    return Average(blend, held_out / size)

@@ -16,15 +16,12 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from weakly.auto._views import BLOCK, Views
 from weakly.graphs import Graph
-from weakly.rows._arrays import PlacedMatrix as TorchLaplacian
 from weakly.rows._arrays import namespace
-from weakly.rows._device import dtype_of, is_tensor, to_host
+from weakly.rows._device import dtype_of, to_host
 from weakly.rows._memory import dense_bytes, memory_limit
-from weakly.spaces import Coordinates
 
 _DENSE_ROWS = 3000  # to which eigenvectors of a graph come from a dense matrix
 _ROWS_PER_CLUSTER = 5  # at least, on average
-_KMEANS_ROWS = 3000  # that centres are fitted to
 _KMEANS_SWEEPS = 100
 _GRAIN = 1e-6  # of squared distances, relative to the variance of rows
 _EIGEN_TOL = 1e-3
@@ -63,35 +60,6 @@ def whitening_of(gram: np.ndarray) -> np.ndarray:
     values, vectors = sla.eigh(gram.astype(np.float64), check_finite=False)
     kept = values > values[-1] * len(values) * np.finfo(gram.dtype).eps
     return vectors[:, kept] / np.sqrt(values[kept])
-
-
-def smoothness_spectrum(
-    ambient: Coordinates, laplacian: sp.csr_array, power: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues ``S`` and rotation ``W V`` with ``R' L^p R = V S V'``.
-
-    ``R = C W`` are the values and the rotation of the ambient kernel, scaled so that ``R R'`` has a mean of 1
-    on its diagonal. Then ``(K^-1 + g L^p)^-1`` is ``R V (1 + g S)^-1 V' R'`` for every ``g``.
-    """
-    values, whitening = ambient.values, ambient.rotation
-    smoothness = _smoothness(values, laplacian, power)
-    scale = ambient.mean_squares.sum() + ((ambient.mean @ whitening) ** 2).sum()  # of the uncentred kernel
-    spectrum, vectors = sla.eigh(whitening.T @ smoothness @ whitening / scale, check_finite=False)
-    return np.maximum(spectrum, 0), whitening @ vectors
-
-
-def _smoothness(values: Any, laplacian: sp.csr_array, power: int) -> np.ndarray:
-    """``C' L^p C`` of the values of all rows; on their device where they are a tensor."""
-    if is_tensor(values):
-        smoothed = TorchLaplacian.place(laplacian, values.device, dtype_of(values)) @ values
-        return to_host(((values if power == 1 else smoothed).T @ smoothed).double())
-    smoothness = np.zeros((values.shape[1], values.shape[1]))
-    smoothed = laplacian @ values if power == 2 else None
-    for block in gen_batches(len(values), BLOCK):
-        left = values[block] if smoothed is None else smoothed[block]
-        right = laplacian[block] @ values if smoothed is None else smoothed[block]
-        smoothness += left.T @ right
-    return smoothness
 
 
 def graph_spectrum(graph: Graph, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
@@ -151,16 +119,16 @@ class Clusterings:
 
 
 def cluster_counts(n_rows: int, wanted: Iterable[int]) -> list[int]:
-    """Numbers of clusters, each once, and none of more clusters than rows can fill."""
-    most = max(2, min(n_rows, _KMEANS_ROWS) // _ROWS_PER_CLUSTER)
+    """Numbers of clusters, each once, and none of more clusters than samples can fill."""
+    most = max(2, n_rows // _ROWS_PER_CLUSTER)
     return sorted({min(number, most) for number in wanted})
 
 
 def find_clusterings(
-    embedding: np.ndarray, n_clusters: int, n_runs: int, seed: int, embed: Callable[[Views], np.ndarray]
+    views: Views, embed: Callable[[Views], np.ndarray], n_clusters: int, n_runs: int, seed: int
 ) -> Clusterings:
-    """Run k-means from several starts, on the first rows where there are many."""
-    sample = embedding[:_KMEANS_ROWS]
+    """Run k-means from several starts on an embedding of samples."""
+    sample = embed(views)
     grain = _GRAIN * (float(sample.var(axis=0, dtype=np.float64).sum()) or 1.0)
     centres = [_k_means(sample, n_clusters, seed + run, grain) for run in range(n_runs)]
     return Clusterings(embed, centres, grain)

@@ -140,6 +140,14 @@ class Views:
         return weight_matrix(nearest, weights, self.reference.anchors.n_anchors)
 
 
+class TrainingViews(Views):
+    """Measurements of the training samples themselves, or of the first of them."""
+
+    def interpolate(self, values: np.ndarray, n_neighbors: int) -> np.ndarray:
+        """A training sample has its own values, without a search."""
+        return values[: self.rows.shape[0]]
+
+
 def distances_on_device(rows: np.ndarray, landmarks: np.ndarray, device: str) -> Any:
     """Squared distances as a tensor in the type of the rows, from products in float64.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,9 @@ import scipy.sparse as sp
 from weakly._compile import njit
 from weakly._random_kernels import mix
 from weakly._threads import GRAIN, run_parallel
+from weakly.rows._blocks import RowBlocks, canonical
+
+_one_hash = Lock()  # the compiled loop has threads of its own, which several blocks at a time may not start
 
 
 @njit(nogil=True)
@@ -68,3 +73,83 @@ def row_keys(X: Any, seed: int = 0) -> np.ndarray:
         bits = np.ascontiguousarray(X).view(unsigned)
         run_parallel(_dense_keys, len(keys), bits, sign, salts, keys, grain=GRAIN)
     return keys
+
+
+@dataclass(frozen=True)
+class RowKeys:
+    """Hash the samples of a block by their contents.
+
+    Parameters
+    ----------
+    seed : int
+        Another seed gives other numbers.
+    """
+
+    seed: int
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        """Keys of samples."""
+        with _one_hash:
+            return row_keys(canonical(rows), self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstKeys:
+    """The smallest keys of samples, and the numbers of these samples; sums keep the smallest of both.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64
+        Keys.
+    rows : ndarray of int
+        Numbers of the samples.
+    most : int
+        How many are kept.
+    """
+
+    keys: np.ndarray
+    rows: np.ndarray
+    most: int
+
+    def __add__(self, other: FirstKeys) -> FirstKeys:
+        """Merge with those of other samples."""
+        keys, rows = np.concatenate([self.keys, other.keys]), np.concatenate([self.rows, other.rows])
+        return FirstKeys(keys, rows, self.most).shortened()
+
+    def shortened(self) -> FirstKeys:
+        """The smallest alone, sorted."""
+        order = np.argsort(self.keys, kind="stable")[: self.most]
+        return FirstKeys(self.keys[order], self.rows[order], self.most)
+
+
+def first_keys(blocks: RowBlocks, n_rows: int, seed: int) -> FirstKeys:
+    """So many samples, or all, that come first in the order of the keys: the same from blocks of any kind.
+
+    Parameters
+    ----------
+    blocks : RowBlocks
+        Samples.
+    n_rows : int
+        How many are asked for.
+    seed : int
+        Another seed gives another order.
+
+    Returns
+    -------
+    FirstKeys
+        Keys and numbers of the samples, by rising key.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.rows._blocks import ArrayBlocks
+    >>> from weakly.rows._keys import first_keys
+    >>> sorted(first_keys(ArrayBlocks(np.arange(6.0).reshape(3, 2), 2), 3, seed=0).rows.tolist())
+    [0, 1, 2]
+    """
+    keys = RowKeys(seed)
+
+    def of_block(rows: Any, numbers: np.ndarray) -> FirstKeys:
+        return FirstKeys(keys(rows), numbers, n_rows).shortened()
+
+    return blocks.reduce(of_block, blocks.numbers())

@@ -1,4 +1,4 @@
-"""The bank over blocks of rows: sums against the values of all rows, and against other blocks."""
+"""Kernels of samples that anchors connect: sums against the values of all samples, and other blocks."""
 
 import itertools
 import pickle
@@ -12,14 +12,13 @@ from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import euclidean_distances
 
 from weakly import FewLabelClassifier
-from weakly.auto import build_block_bank
-from weakly.auto._bank import Size
-from weakly.auto._block_spectra import first_rows
+from weakly.auto import build_bank
+from weakly.auto._kernels import Size
 from weakly.auto._views import fewer_weights
 from weakly.graphs._anchor_map import AnchorMap
 from weakly.model_selection import LabelDraws
 from weakly.rows._blocks import ArrayBlocks
-from weakly.rows._keys import row_keys
+from weakly.rows._keys import first_keys, row_keys
 
 N_ROWS = 300
 
@@ -38,12 +37,17 @@ def partial_labels():
 
 @pytest.fixture(scope="module")
 def bank(rows):
-    return build_block_bank(ArrayBlocks(rows, 37), n_classes=3, preparation="raw", random_state=0)
+    return build_bank(ArrayBlocks(rows, 37), n_classes=3, graph="anchor", preparation="raw", random_state=0)
 
 
 @pytest.fixture(scope="module")
 def candidates(bank, rows):
-    return {candidate.name: candidate.space for candidate in bank.at(rows)}
+    return {candidate.name: candidate.space for candidate in at_all(bank, rows)}
+
+
+def at_all(bank, rows):
+    """The kernels with the values of all samples."""
+    return bank.at(ArrayBlocks(rows), np.arange(rows.shape[0]))[0]
 
 
 def affinity_of(bank, rows, k):
@@ -71,8 +75,8 @@ def test_families_are_those_of_the_bank_of_neighbours(bank):
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_sums_are_those_of_the_values_of_all_rows(rows, kind):
     X = sp.csr_array(np.where(np.abs(rows) > 1, rows, 0)) if kind == "csr" else rows
-    bank = build_block_bank(ArrayBlocks(X, 37), n_classes=3, random_state=0)
-    for candidate in bank.at(X):
+    bank = build_bank(ArrayBlocks(X, 37), n_classes=3, graph="anchor", random_state=0)
+    for candidate in at_all(bank, X):
         where = candidate.space.coordinates
         values = where.values.toarray() if sp.issparse(where.values) else where.values
         np.testing.assert_allclose(where.mean, values.mean(axis=0), atol=1e-12)
@@ -132,7 +136,8 @@ def test_weights_on_fewer_anchors(rows):
 def test_first_rows_are_those_of_the_smallest_keys(rows, n_first):
     expected = rows[np.argsort(row_keys(rows, 7))[:n_first]]
     for order in (slice(None), np.random.default_rng(0).permutation(N_ROWS)):
-        np.testing.assert_array_equal(first_rows(ArrayBlocks(rows[order], 37), n_first, 7), expected)
+        found = first_keys(ArrayBlocks(rows[order], 37), n_first, 7)
+        np.testing.assert_array_equal(rows[order][found.rows], expected)
 
 
 @pytest.mark.parametrize(("mode", "kind"), [("auto", "dense"), ("safe", "csr")])
@@ -200,7 +205,7 @@ def test_total_variation_needs_edges(rows, partial_labels):
 def test_precomputed_sums_serve_other_labels(monkeypatch, rows, partial_labels):
     model = FewLabelClassifier(graph="anchor", random_state=0).precompute(rows, n_classes=3)
     fresh = FewLabelClassifier(graph="anchor", random_state=0).fit(rows, partial_labels)
-    monkeypatch.setattr("weakly.auto._few_label.build_block_bank", None)  # any attempt to build would fail
+    monkeypatch.setattr("weakly.auto._few_label.build_bank", None)  # any attempt to build would fail
     np.testing.assert_array_equal(
         model.fit(rows, partial_labels).label_distributions_, fresh.label_distributions_
     )
@@ -252,9 +257,9 @@ def test_rows_that_are_all_equal_get_even_odds():
 
 def test_memory_does_not_grow_with_values_of_rows(monkeypatch):
     """Kernels with 60 landmarks would hold 192 MB of values of 200,000 rows."""
-    monkeypatch.setattr("weakly.auto._block_bank.SIZE_OF_MANY", Size(60, 8, 8, 1))
-    monkeypatch.setattr("weakly.auto._block_bank.N_ANCHORS", 30)
-    monkeypatch.setattr("weakly.auto._block_bank.SAMPLE_ROWS", 3000)
+    monkeypatch.setattr("weakly.auto._bank.SIZE_OF_MANY", Size(60, 8, 8, 1))
+    monkeypatch.setattr("weakly.auto._anchor_kernels.N_ANCHORS", 30)
+    monkeypatch.setattr("weakly.auto._bank.SAMPLE_ROWS", 3000)
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=200_000)
     X = rng.normal(size=(200_000, 20)).astype(np.float32) + 2 * y[:, None].astype(np.float32)

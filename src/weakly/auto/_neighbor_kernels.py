@@ -1,0 +1,181 @@
+"""Samples that a graph of nearest neighbors connects; the values of all samples are held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import gen_batches
+
+from weakly.auto._kernels import SEARCH_COMPONENTS, Basis, Candidate, KernelBank, Measure
+from weakly.auto._spectra import Clusterings, graph_spectrum
+from weakly.auto._views import BLOCK, Interpolation, Reference, TrainingViews, ViewMap
+from weakly.graphs import Graph
+from weakly.graphs._graph import join_neighbors
+from weakly.graphs._search import search_neighbors
+from weakly.rows._blocks import RowBlocks
+from weakly.rows._device import dtype_of, is_tensor, to_host
+from weakly.rows._keys import FirstKeys
+from weakly.spaces import Coordinates
+from weakly.spaces._torch_algebra import TorchLaplacian
+
+NEIGHBORS = (5, 10)
+DEFORMATIONS = ((5, 1), (10, 1), (10, 2))  # neighbors, power of the Laplacian
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborBank(KernelBank):
+    """Kernels with their values at all samples.
+
+    Parameters
+    ----------
+    candidates, preparation, reference, seed
+        As in every bank.
+    order : ndarray of shape (n_rows,)
+        Place in the input of each sample held.
+    rows : {ndarray, csr matrix} of shape (n_rows, n_features)
+        The prepared samples, as they are held.
+    graph : Graph
+        The graph of the fewest neighbors.
+    """
+
+    order: np.ndarray
+    rows: Any
+    graph: Graph
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Where each sample of the input is held."""
+        return np.argsort(self.order)
+
+    def at(self, blocks: RowBlocks, numbers: np.ndarray) -> tuple[list[Candidate], np.ndarray]:
+        """The kernels as they are, and where these samples are held."""
+        return self.candidates, self.places[numbers]
+
+    def scored(self, blocks: RowBlocks, blend: Any) -> tuple[Any, np.ndarray]:
+        """A blend with its scores, and the mean products of all pairs of its columns."""
+        scores = blend.scores()
+        return replace(blend, known=scores), scores.T @ scores / len(scores)
+
+    def decisions(self, blocks: RowBlocks, blend: Any) -> RowBlocks:
+        """Values of a blend for all samples, from the values held."""
+        return blocks.of(blend.scores()[self.places].astype(blocks.dtype))
+
+
+class NeighborSamples:
+    """The samples of a :class:`NeighborBank` while it is built.
+
+    Parameters
+    ----------
+    basis : Basis
+        With all samples.
+    found : FirstKeys
+        Keys and places in the input of these samples.
+    approximate : bool
+        Whether neighbors are sought among few components, in cells.
+    """
+
+    connection = "neighbours"
+    deformations = DEFORMATIONS
+
+    def __init__(self, basis: Basis, found: FirstKeys, approximate: bool) -> None:
+        self.basis, self.found = basis, found
+        projection = basis.projection(SEARCH_COMPONENTS) if approximate else None
+        self.reference = Reference(
+            prepare=basis.prepare,
+            landmarks=basis.landmarks,
+            projection=projection,
+            searched=basis.rows if projection is None else projection.of(basis.rows),
+            n_neighbors=min(max(NEIGHBORS), self.n_rows - 1),
+            device=basis.device,
+        )
+        self.views = self.first(self.n_rows)
+        self._known: dict[int, tuple[Measure, Any]] = {}
+        self._connect()
+
+    def _connect(self) -> None:
+        device = self.reference.device
+        search = "exact" if self.reference.projection is None or device is not None else "cells"
+        searched, n_neighbors = self.reference.searched, self.reference.n_neighbors
+        found, _ = search_neighbors(searched, n_neighbors, search, False, self.basis.seed, device)
+        self.neighbors = tuple(k for k in NEIGHBORS if k <= n_neighbors) or (n_neighbors,)
+        self.graphs = {k: join_neighbors(searched, found[:, :k]) for k in self.neighbors}
+
+    @property
+    def n_rows(self) -> int:
+        return self.basis.rows.shape[0]
+
+    def first(self, n_rows: int) -> TrainingViews:
+        """Views of the first samples."""
+        return TrainingViews(self.basis.rows[:n_rows], self.reference)
+
+    def _values(self, measure: Measure) -> Any:
+        """Values of all samples, which several coordinates may share."""
+        if id(measure) not in self._known:
+            self._known[id(measure)] = (measure, measure(self.views))
+        return self._known[id(measure)][1]
+
+    def among(self, measure: Measure) -> Any:
+        """Values of the landmarks, which come first."""
+        return self._values(measure)[: self.reference.landmarks.shape[0]]
+
+    def _coordinates(self, measure: Measure, rotation: np.ndarray | None = None) -> Coordinates:
+        return Coordinates(self._values(measure), ViewMap(self.reference, measure), rotation)
+
+    def measure(self, parts: dict[str, tuple[Measure, Any]], deformed: str) -> dict[str, Coordinates]:
+        """Coordinates of measures and rotations, one of which will be deformed."""
+        found = {name: self._coordinates(*part) for name, part in parts.items()}
+        self.ambient = found[deformed]
+        return found
+
+    def smoothness(self, n_neighbors: int, power: int) -> np.ndarray:
+        """``R' L^p R`` of the coordinates ``R = C W`` that are deformed."""
+        laplacian = self.graphs[n_neighbors].laplacian("symmetric").astype(self.basis.rows.dtype)
+        whitening = self.ambient.rotation
+        return whitening.T @ _smoothness(self.ambient.values, laplacian, power) @ whitening
+
+    def turned(self, vectors: np.ndarray) -> Coordinates:
+        """Combinations of the coordinates that are deformed."""
+        return replace(self.ambient, rotation=self.ambient.rotation @ vectors)
+
+    def eigenvectors(self, n_neighbors: int, n_vectors: int) -> tuple[np.ndarray, Measure, Coordinates]:
+        """Lowest eigenvalues of a Laplacian, and the eigenvectors as a measure and as coordinates."""
+        spectrum, vectors = graph_spectrum(self.graphs[n_neighbors], n_vectors)
+        vectors = _mean_of_copies(vectors, self.found.keys).astype(self.basis.rows.dtype)
+        measure = Interpolation(vectors, n_neighbors)
+        return spectrum, measure, self._coordinates(measure)
+
+    def clustered(self, clusterings: list[Clusterings]) -> list[Coordinates]:
+        """Indicators of clusters as coordinates."""
+        return [self._coordinates(part) for part in clusterings]
+
+    def bank(self, candidates: list[Candidate]) -> NeighborBank:
+        """The kernels with what predictions and methods on graphs need."""
+        basis, graph = self.basis, self.graphs[min(self.graphs)]
+        return NeighborBank(
+            candidates, basis.prepare, self.reference, basis.seed, self.found.rows, basis.rows, graph
+        )
+
+
+def _smoothness(values: Any, laplacian: sp.csr_array, power: int) -> np.ndarray:
+    """``C' L^p C`` of the values of all samples; on their device where they are a tensor."""
+    if is_tensor(values):
+        smoothed = TorchLaplacian.place(laplacian, values.device, dtype_of(values)) @ values
+        return to_host(((values if power == 1 else smoothed).T @ smoothed).double())
+    smoothness = np.zeros((values.shape[1], values.shape[1]))
+    smoothed = laplacian @ values if power == 2 else None
+    for block in gen_batches(len(values), BLOCK):
+        left = values[block] if smoothed is None else smoothed[block]
+        right = laplacian[block] @ values if smoothed is None else smoothed[block]
+        smoothness += left.T @ right
+    return smoothness
+
+
+def _mean_of_copies(vectors: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Give equal samples, which lie side by side, the mean of their values."""
+    starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
+    counts = np.diff(np.r_[starts, len(keys)])
+    return np.repeat(np.add.reduceat(vectors, starts, axis=0) / counts[:, None], counts, axis=0)
