@@ -13,8 +13,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from weakly import FewLabelClassifier
 from weakly.auto import build_bank
+from weakly.auto._anchor_kernels import AnchorLinks
 from weakly.auto._kernels import Size
-from weakly.auto._views import fewer_weights
 from weakly.graphs._anchor_map import AnchorMap
 from weakly.model_selection import LabelDraws
 from weakly.rows._blocks import ArrayBlocks
@@ -52,7 +52,7 @@ def at_all(bank, rows):
 
 def affinity_of(bank, rows, k):
     """``Z M^-1 Z'`` between all rows, as a dense matrix."""
-    Z = bank.reference.views(rows).anchor_weights(k).toarray()
+    Z = bank.reference.views(rows).weights(k).toarray()
     masses = Z.sum(axis=0)
     return Z[:, masses > 0] / masses[masses > 0] @ Z[:, masses > 0].T
 
@@ -124,12 +124,13 @@ def test_common_clusters(bank, candidates, rows):
 
 def test_weights_on_fewer_anchors(rows):
     anchors = rows[::10]
-    nearest, weights = AnchorMap(anchors, 5).nearest(rows)  # rows that are anchors have distance 0
+    links = AnchorLinks(AnchorMap(anchors, 5))
+    nearest, weights = links.nearest(rows)  # rows that are anchors have distance 0
     fewer_nearest, expected = AnchorMap(anchors, 3).nearest(rows)
     np.testing.assert_array_equal(nearest[:, :3], fewer_nearest)
-    np.testing.assert_allclose(fewer_weights(weights, 3), expected, atol=1e-12)
+    np.testing.assert_allclose(links.fewer(weights, 3), expected, atol=1e-12)
     copies = AnchorMap(np.repeat(anchors, 5, axis=0), 5).nearest(anchors)[1]
-    np.testing.assert_allclose(fewer_weights(copies, 3), 1 / 3)
+    np.testing.assert_allclose(links.fewer(copies, 3), 1 / 3)
 
 
 @pytest.mark.parametrize("n_first", [1, 100, 500])

@@ -108,7 +108,7 @@ def test_common_clusters_count_the_runs_that_agree(bank):
     clusterings = coordinates.mapping.measure
     labels = np.column_stack(
         [
-            euclidean_distances(bank.reference.searched @ clusterings.embed.directions, centres).argmin(
+            euclidean_distances(bank.reference.links.searched @ clusterings.embed.directions, centres).argmin(
                 axis=1
             )
             for centres in clusterings.centres

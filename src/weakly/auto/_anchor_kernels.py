@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ import scipy.sparse as sp
 
 from weakly.auto._kernels import SEARCH_COMPONENTS, Basis, Candidate, KernelBank, Measure
 from weakly.auto._spectra import Clusterings
-from weakly.auto._views import BLOCK, AnchorValues, Reference, ViewMap, Views
-from weakly.graphs._anchor_map import learn_anchors, weight_statistics
+from weakly.auto._views import BLOCK, Carried, Reference, ViewMap, Views
+from weakly.graphs._anchor_map import AnchorMap, learn_anchors, weight_statistics
 from weakly.rows._blocks import ArrayBlocks, RowBlocks, canonical
 from weakly.rows._device import dtype_of, is_tensor, to_device, to_host
 from weakly.spaces import Coordinates
@@ -28,6 +29,40 @@ ROWS_PER_ANCHOR = 3  # at least, on average
 NEIGHBORS = (3, 5)
 DEFORMATIONS = ((3, 1), (5, 1), (5, 2))  # anchors of a sample, power of the Laplacian
 _LEAST_SHARE = 1e-8  # of an eigenvalue of the affinity of samples, relative to 1, that is no rounding
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorLinks:
+    """From samples to their nearest anchors.
+
+    Parameters
+    ----------
+    anchors : AnchorMap
+        From samples, in the coordinates in which neighbors are sought, to their weights on anchors.
+    """
+
+    anchors: AnchorMap
+
+    @property
+    def n_targets(self) -> int:
+        return self.anchors.n_anchors
+
+    def nearest(self, sought: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Nearest anchors and their weights."""
+        return self.anchors.nearest(sought)
+
+    def fewer(self, weights: np.ndarray, n_neighbors: int) -> np.ndarray:
+        """Self-tuning weights of the first anchors of samples, from those of more anchors.
+
+        Weights are proportional to ``exp(-d^2 / s^2)`` with ``s`` the distance of the last: their ratios tell
+        the distances, so that one search serves several graphs.
+        """
+        if n_neighbors == weights.shape[1]:
+            return weights
+        squared = 1 + np.log(weights[:, -1:]) - np.log(weights[:, :n_neighbors])  # in those of the last
+        furthest = squared[:, -1:]
+        fewer = np.exp(-squared / np.where(furthest > 0, furthest, 1))
+        return fewer / fewer.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,38 +97,24 @@ class AnchorBank(KernelBank):
 
     def scored(self, blocks: RowBlocks, blend: Any) -> tuple[Any, np.ndarray]:
         """A blend as it is, and the mean products of all pairs of its columns; samples are read once."""
-        sums = blocks.reduce(BlockScores(blend.function(self.reference)).squared)
+        sums = blocks.reduce(partial(_products, blend.function(self.reference)))
         return blend, sums / blocks.shape[0]
 
     def decisions(self, blocks: RowBlocks, blend: Any) -> RowBlocks:
         """Values of a blend for all samples, which are read once; lazy where the samples are."""
-        scores = BlockScores(blend.function(self.reference), blocks.dtype)
+        scores = partial(_scores, blend.function(self.reference), blocks.dtype)
         return blocks.of(blocks.map(scores, width=len(blend.offset), dtype=blocks.dtype))
 
 
-@dataclass(frozen=True, eq=False)
-class BlockScores:
-    """Scores of a block of samples.
+def _scores(function: Callable[[Any], np.ndarray], dtype: Any, rows: Any) -> np.ndarray:
+    """Scores of a block of samples."""
+    return function(canonical(rows)).astype(dtype, copy=False)
 
-    Parameters
-    ----------
-    function : callable
-        From samples to scores.
-    dtype : dtype
-        Of the scores.
-    """
 
-    function: Callable[[Any], np.ndarray]
-    dtype: Any = np.float64
-
-    def __call__(self, rows: Any) -> np.ndarray:
-        """Score samples."""
-        return self.function(canonical(rows)).astype(self.dtype, copy=False)
-
-    def squared(self, rows: Any) -> np.ndarray:
-        """Products of all pairs of columns, summed over samples."""
-        scores = self(rows)
-        return scores.T @ scores
+def _products(function: Callable[[Any], np.ndarray], rows: Any) -> np.ndarray:
+    """Products of all pairs of columns of the scores, summed over a block of samples."""
+    scores = _scores(function, np.float64, rows)
+    return scores.T @ scores
 
 
 class AnchorSamples:
@@ -122,7 +143,8 @@ class AnchorSamples:
             n_directions=None,
             random_state=basis.seed,
         )
-        self.reference = Reference(basis.prepare, basis.landmarks, projection, None, 0, anchors, basis.device)
+        links = AnchorLinks(anchors)
+        self.reference = Reference(basis.prepare, basis.landmarks, projection, links, basis.device)
         self.landmarks = Views(basis.landmarks, self.reference)
 
     @property
@@ -137,39 +159,41 @@ class AnchorSamples:
         """Values of the landmarks."""
         return measure(self.landmarks)
 
-    def _sums(self, measures: list) -> tuple:
-        return self.blocks.reduce(OverViews(self.reference, measures))
+    def _sums(self, measures: list) -> list:
+        return list(self.blocks.reduce(partial(_summed, self.reference, measures)))
 
     def _coordinates(
-        self,
-        measure: Measure,
-        moments: tuple[np.ndarray, np.ndarray],
-        rotation: np.ndarray | None = None,
+        self, measure: Measure, moments: tuple[np.ndarray, np.ndarray], rotation: np.ndarray | None = None
     ) -> Coordinates:
         return Coordinates(measure(self.first(1)), ViewMap(self.reference, measure), rotation, moments)
 
+    def _summed_up(self, measure: Measure, rotation: np.ndarray | None, sums: tuple) -> Coordinates:
+        """Coordinates by the sums of their values and of their squares."""
+        mean = sums[0] / self.n_rows
+        level = mean if rotation is None else mean @ rotation
+        return self._coordinates(measure, (mean, np.maximum(sums[1] / self.n_rows - level**2, 0)), rotation)
+
     def measure(self, parts: dict[str, tuple[Measure, Any]], deformed: str) -> dict[str, Coordinates]:
         """Coordinates of measures and rotations, one of which will be deformed, and the graphs: one pass."""
-        plain = {name: CoordinateSums(*part) for name, part in parts.items() if name != deformed}
-        graphs = [AnchorSums(k) for k in self.neighbors]
-        ambient = AmbientSums(*parts[deformed], self.neighbors)
-        *found, sums = self._sums([*plain.values(), *graphs, ambient])
-        coordinates = {
-            name: self._coordinates(part.measure, part.moments(own, self.n_rows), part.rotation)
-            for (name, part), own in zip(plain.items(), found, strict=False)
-        }
-        self.graphs = {
-            k: AnchorAffinity(*own, self.n_rows)
-            for k, own in zip(self.neighbors, found[len(plain) :], strict=True)
-        }
+        plain = {name: part for name, part in parts.items() if name != deformed}
+        measure, whitening = parts[deformed]
+        *found, sums = self._sums(
+            [partial(_coordinate_sums, *part) for part in plain.values()]
+            + [partial(_anchor_sums, k) for k in self.neighbors]
+            + [partial(_ambient_sums, measure, whitening, self.neighbors)]
+        )
+        graphs = zip(self.neighbors, found[len(plain) :], strict=True)
+        self.graphs = {k: AnchorAffinity(*own, self.n_rows) for k, own in graphs}
         values, self.gram, *carried = sums
         self.carried = dict(zip(self.neighbors, carried, strict=True))
         mean = values / self.n_rows
-        level = mean @ ambient.whitening
+        level = mean @ whitening
         self.covariance = self.gram / self.n_rows - np.outer(level, level)
         moments = (mean, np.maximum(np.diag(self.covariance), 0))
-        self.ambient = self._coordinates(ambient.measure, moments, ambient.whitening)
-        return coordinates | {deformed: self.ambient}
+        self.ambient = self._coordinates(measure, moments, whitening)
+        return {deformed: self.ambient} | {
+            name: self._summed_up(*part, own) for (name, part), own in zip(plain.items(), found, strict=False)
+        }
 
     def smoothness(self, n_neighbors: int, power: int) -> np.ndarray:
         """``R' L^p R`` of the coordinates ``R`` that are deformed."""
@@ -185,122 +209,56 @@ class AnchorSamples:
         """Lowest eigenvalues of a Laplacian, and the eigenvectors as a measure and as coordinates."""
         graph = self.graphs[n_neighbors]
         spectrum, basis = graph.spectrum(n_vectors)
-        measure = AnchorValues(basis.astype(self.reference.landmarks.dtype), n_neighbors)
+        measure = Carried(basis.astype(self.reference.landmarks.dtype), n_neighbors)
         return spectrum, measure, self._coordinates(measure, graph.moments(basis))
 
     def clustered(self, clusterings: list[Clusterings]) -> list[Coordinates]:
         """Indicators of clusters as coordinates, in one pass."""
-        parts = [CoordinateSums(part) for part in clusterings]
-        return [
-            self._coordinates(part.measure, part.moments(sums, self.n_rows))
-            for part, sums in zip(parts, self._sums(parts), strict=True)
-        ]
+        sums = self._sums([partial(_coordinate_sums, part, None) for part in clusterings])
+        return [self._summed_up(part, None, own) for part, own in zip(clusterings, sums, strict=True)]
 
     def bank(self, candidates: list[Candidate]) -> AnchorBank:
         """The kernels with what predictions need."""
         return AnchorBank(candidates, self.basis.prepare, self.reference, self.basis.seed)
 
 
-@dataclass(frozen=True, eq=False)
-class OverViews:
-    """A sum over the rows of a block, which are measured a batch at a time.
+def _summed(reference: Reference, measures: list[Measure], rows: Any) -> tuple:
+    """Sums of measures, arrays or tuples of arrays, over the samples of a block, a batch at a time."""
 
-    Parameters
-    ----------
-    reference : Reference
-        What rows are held against.
-    measures : list of callable
-        From views to arrays, or tuples of arrays, that are summed.
+    def of_batch(rows: Any) -> tuple:
+        views = reference.views(canonical(rows))
+        return tuple(measure(views) for measure in measures)
+
+    return ArrayBlocks(rows, BLOCK).reduce(of_batch)
+
+
+def _coordinate_sums(measure: Measure, rotation: np.ndarray | None, views: Views) -> tuple:
+    """Sums of values, and of the squares of their combinations, in float64."""
+    values = measure(views)
+    turned = values if rotation is None else _turned(values, rotation)
+    squares = turned.multiply(turned) if sp.issparse(turned) else turned**2
+    return _column_sums(values), _column_sums(squares)
+
+
+def _anchor_sums(n_neighbors: int, views: Views) -> tuple[np.ndarray, np.ndarray]:
+    """Masses ``Z'1`` and Gram matrix ``Z'Z`` of the weights on anchors, in float64."""
+    Z = views.weights(n_neighbors)
+    shape = (Z.shape[0], n_neighbors)
+    return weight_statistics(Z.indices.reshape(shape), Z.data.reshape(shape), Z.shape[1])
+
+
+def _ambient_sums(measure: Measure, whitening: np.ndarray, neighbors: tuple[int, ...], views: Views) -> tuple:
+    """What deforming a kernel takes: ``C'1``, ``R'R`` and, graph by graph, ``Z'R``, in float64.
+
+    ``C`` are its values and ``R = C W``. ``R'R`` is summed itself: ``W'(C'C)W`` would be made of rounding
+    where ``W`` is large.
     """
-
-    reference: Reference
-    measures: list[Callable[[Views], Any]]
-
-    def __call__(self, rows: Any) -> tuple:
-        """Sums of all measures."""
-        return ArrayBlocks(rows, BLOCK).reduce(self._of_batch)
-
-    def _of_batch(self, rows: Any) -> tuple:
-        views = self.reference.views(canonical(rows))
-        return tuple(measure(views) for measure in self.measures)
-
-
-@dataclass(frozen=True, eq=False)
-class CoordinateSums:
-    """Sums of values, and of the squares of their combinations.
-
-    Parameters
-    ----------
-    measure : callable
-        From views to values.
-    rotation : ndarray of shape (n_values, n_coordinates) or None
-        Combinations of the values; the values themselves by default.
-    """
-
-    measure: Callable[[Views], Any]
-    rotation: np.ndarray | None = None
-
-    def __call__(self, views: Views) -> tuple[np.ndarray, np.ndarray]:
-        """Both sums, in float64."""
-        values = self.measure(views)
-        turned = values if self.rotation is None else _turned(values, self.rotation)
-        squares = turned.multiply(turned) if sp.issparse(turned) else turned**2
-        return _column_sums(values), _column_sums(squares)
-
-    def moments(self, sums: tuple[np.ndarray, np.ndarray], n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-        """Means of the values, and of the squares of the centred coordinates."""
-        mean = sums[0] / n_rows
-        level = mean if self.rotation is None else mean @ self.rotation
-        return mean, np.maximum(sums[1] / n_rows - level**2, 0)
-
-
-@dataclass(frozen=True, eq=False)
-class AnchorSums:
-    """Masses ``Z'1`` and Gram matrix ``Z'Z`` of the weights on anchors.
-
-    Parameters
-    ----------
-    n_neighbors : int
-        Anchors of a row.
-    """
-
-    n_neighbors: int
-
-    def __call__(self, views: Views) -> tuple[np.ndarray, np.ndarray]:
-        """Both sums, in float64."""
-        Z = views.anchor_weights(self.n_neighbors)
-        shape = (Z.shape[0], self.n_neighbors)
-        return weight_statistics(Z.indices.reshape(shape), Z.data.reshape(shape), Z.shape[1])
-
-
-@dataclass(frozen=True, eq=False)
-class AmbientSums:
-    """What deforming a kernel takes: ``C'1``, ``R'R`` and ``Z'R`` of its values ``C``, with ``R = C W``.
-
-    ``R'R`` is summed itself: ``W'(C'C)W`` would be made of rounding where ``W`` is large.
-
-    Parameters
-    ----------
-    measure : callable
-        From views to values.
-    whitening : ndarray of shape (n_values, n_coordinates)
-        Combinations ``W`` of the values.
-    neighbors : tuple of int
-        Anchors of a row in each graph.
-    """
-
-    measure: Callable[[Views], np.ndarray]
-    whitening: np.ndarray
-    neighbors: tuple[int, ...]
-
-    def __call__(self, views: Views) -> tuple:
-        """The sums, in float64; those with the graphs come last."""
-        values = self.measure(views)
-        R = _turned(values, self.whitening)
-        R = R.double() if is_tensor(R) else R.astype(np.float64)
-        gram, R = to_host(R.T @ R), to_host(R)
-        carried = tuple(views.anchor_weights(k).T.astype(np.float64) @ R for k in self.neighbors)
-        return (_column_sums(values), gram, *carried)
+    values = measure(views)
+    R = _turned(values, whitening)
+    R = R.double() if is_tensor(R) else R.astype(np.float64)
+    gram, R = to_host(R.T @ R), to_host(R)
+    carried = tuple(views.weights(k).T.astype(np.float64) @ R for k in neighbors)
+    return (_column_sums(values), gram, *carried)
 
 
 def _turned(values: Any, rotation: np.ndarray) -> Any:

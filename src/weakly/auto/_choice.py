@@ -126,13 +126,13 @@ def pose(
 ) -> Posed:
     """Take the labels, at most so many, in the order of samples of the bank and not in that of the input."""
     order = np.argsort(blocks.take(labels.labeled, RowKeys(bank.seed)), kind="stable")
-    problem, columns, public = pose_codes(labels.labeled_codes[order], labels.n_classes, shares)
+    problem, columns, public = _pose_codes(labels.labeled_codes[order], labels.n_classes, shares)
     problem = problem.first(most_labels)
     candidates, places = bank.at(blocks, labels.labeled[order][problem.rows])
     return Posed(candidates, replace(problem, rows=places), columns, public)
 
 
-def pose_codes(
+def _pose_codes(
     codes: np.ndarray, n_classes: int, shares: np.ndarray | None
 ) -> tuple[Problem, np.ndarray, np.ndarray]:
     """The problem of sorted classes of samples, -1 where unlabeled, and the map to the columns of decisions.

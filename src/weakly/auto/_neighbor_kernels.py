@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.metrics.pairwise import paired_euclidean_distances
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
+from weakly._threads import openmp_after_fork
 from weakly.auto._kernels import SEARCH_COMPONENTS, Basis, Candidate, KernelBank, Measure
 from weakly.auto._spectra import Clusterings, graph_spectrum
-from weakly.auto._views import BLOCK, Interpolation, Reference, TrainingViews, ViewMap
+from weakly.auto._views import BLOCK, Carried, Reference, TrainingViews, ViewMap
 from weakly.graphs import Graph
 from weakly.graphs._graph import join_neighbors
 from weakly.graphs._search import search_neighbors
@@ -24,6 +27,56 @@ from weakly.spaces._torch_algebra import TorchLaplacian
 
 NEIGHBORS = (5, 10)
 DEFORMATIONS = ((5, 1), (10, 1), (10, 2))  # neighbors, power of the Laplacian
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborLinks:
+    """From new samples to their nearest training samples.
+
+    Parameters
+    ----------
+    searched : {ndarray, csr matrix} of shape (n_rows, n_searched)
+        Training samples, in the coordinates in which neighbors are sought.
+    n_neighbors : int
+        Neighbors of a sample.
+    """
+
+    searched: Any
+    n_neighbors: int
+
+    @property
+    def n_targets(self) -> int:
+        return self.searched.shape[0]
+
+    @cached_property
+    def index(self) -> NearestNeighbors:
+        return NearestNeighbors(n_neighbors=self.n_neighbors).fit(self.searched)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The index of a search is a second copy of the samples and is rebuilt on demand: it does not travel.
+        return {name: value for name, value in vars(self).items() if name != "index"}
+
+    def nearest(self, sought: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Nearest training samples and the inverse squares of their distances.
+
+        A copy of a training sample stands for itself: others beside it have weight 0.
+        """
+        with openmp_after_fork():
+            nearest = self.index.kneighbors(sought, return_distance=False)
+        # The search's own distances of copies are 0 up to rounding only.
+        squared = np.empty(nearest.shape)
+        for place, column in enumerate(nearest.T):
+            squared[:, place] = paired_euclidean_distances(sought, self.searched[column]) ** 2
+        order = np.argsort(squared, axis=1, kind="stable")
+        nearest, squared = np.take_along_axis(nearest, order, 1), np.take_along_axis(squared, order, 1)
+        copies = squared == 0
+        weights = np.where(copies.any(axis=1)[:, None], copies, 1 / np.where(copies, 1, squared))
+        return nearest, weights
+
+    def fewer(self, weights: np.ndarray, n_neighbors: int) -> np.ndarray:
+        """Weights of the first neighbors, of sum 1."""
+        weights = weights[:, :n_neighbors]
+        return weights / weights.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,25 +137,15 @@ class NeighborSamples:
     def __init__(self, basis: Basis, found: FirstKeys, approximate: bool) -> None:
         self.basis, self.found = basis, found
         projection = basis.projection(SEARCH_COMPONENTS) if approximate else None
-        self.reference = Reference(
-            prepare=basis.prepare,
-            landmarks=basis.landmarks,
-            projection=projection,
-            searched=basis.rows if projection is None else projection.of(basis.rows),
-            n_neighbors=min(max(NEIGHBORS), self.n_rows - 1),
-            device=basis.device,
-        )
+        searched = basis.rows if projection is None else projection.of(basis.rows)
+        links = NeighborLinks(searched, min(max(NEIGHBORS), self.n_rows - 1))
+        self.reference = Reference(basis.prepare, basis.landmarks, projection, links, basis.device)
         self.views = self.first(self.n_rows)
         self._known: dict[int, tuple[Measure, Any]] = {}
-        self._connect()
-
-    def _connect(self) -> None:
-        device = self.reference.device
-        search = "exact" if self.reference.projection is None or device is not None else "cells"
-        searched, n_neighbors = self.reference.searched, self.reference.n_neighbors
-        found, _ = search_neighbors(searched, n_neighbors, search, False, self.basis.seed, device)
-        self.neighbors = tuple(k for k in NEIGHBORS if k <= n_neighbors) or (n_neighbors,)
-        self.graphs = {k: join_neighbors(searched, found[:, :k]) for k in self.neighbors}
+        self.neighbors = tuple(k for k in NEIGHBORS if k <= links.n_neighbors) or (links.n_neighbors,)
+        search = "cells" if approximate and basis.device is None else "exact"
+        nearest, _ = search_neighbors(searched, links.n_neighbors, search, False, basis.seed, basis.device)
+        self.graphs = {k: join_neighbors(searched, nearest[:, :k]) for k in self.neighbors}
 
     @property
     def n_rows(self) -> int:
@@ -145,7 +188,7 @@ class NeighborSamples:
         """Lowest eigenvalues of a Laplacian, and the eigenvectors as a measure and as coordinates."""
         spectrum, vectors = graph_spectrum(self.graphs[n_neighbors], n_vectors)
         vectors = _mean_of_copies(vectors, self.found.keys).astype(self.basis.rows.dtype)
-        measure = Interpolation(vectors, n_neighbors)
+        measure = Carried(vectors, n_neighbors)
         return spectrum, measure, self._coordinates(measure)
 
     def clustered(self, clusterings: list[Clusterings]) -> list[Coordinates]:

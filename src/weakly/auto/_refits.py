@@ -16,7 +16,7 @@ from scipy.special import expit, logsumexp
 from weakly.auto._blend import Average, Blend, Fits
 from weakly.auto._choice import Problem, success_probabilities
 from weakly.auto._neighbor_kernels import NEIGHBORS, NeighborBank
-from weakly.auto._views import Interpolation, ViewMap
+from weakly.auto._views import Carried, ViewMap
 from weakly.manifold import TotalVariationRLSClassifier
 from weakly.spaces import Coordinates
 
@@ -110,6 +110,6 @@ def _average_of(bank: NeighborBank, scores: np.ndarray, held_out: np.ndarray) ->
     """Scores of mean square 1 as a function whose values at new rows are those of their neighbours."""
     size = np.sqrt((scores**2).mean())
     values = scores / size
-    coordinates = Coordinates(values, ViewMap(bank.reference, Interpolation(values, max(NEIGHBORS))))
+    coordinates = Coordinates(values, ViewMap(bank.reference, Carried(values, max(NEIGHBORS))))
     blend = Blend([(coordinates, np.eye(values.shape[1]))], coordinates.mean)
     return Average(blend, held_out / size)

@@ -5,41 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import euclidean_distances, paired_euclidean_distances
-from sklearn.neighbors import NearestNeighbors
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 
-from weakly._threads import openmp_after_fork
-from weakly.graphs._anchor_map import AnchorMap, weight_matrix
+from weakly.graphs._anchor_map import weight_matrix
 from weakly.rows._columns import pick_columns
 from weakly.rows._device import to_device
 
 BLOCK = 4096  # rows measured at a time
 
 
+class Links(Protocol):
+    """What new samples are connected to, training samples or anchors, and by which weights."""
+
+    @property
+    def n_targets(self) -> int: ...
+    def nearest(self, sought: Any) -> tuple[np.ndarray, np.ndarray]: ...
+    def fewer(self, weights: np.ndarray, n_neighbors: int) -> np.ndarray: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What new rows are held against.
+    """What new samples are compared with.
 
     Parameters
     ----------
     prepare : callable
-        From rows to prepared rows.
+        From samples to prepared samples.
     landmarks : {ndarray, csr matrix} of shape (n_landmarks, n_features)
-        Prepared training rows that kernels are taken with.
+        Prepared training samples that kernels are taken with.
     projection : Projection or None
-        The combinations of columns in which neighbours are sought; ``None`` is the columns themselves.
-    searched : {ndarray, csr matrix} of shape (n_rows, n_searched)
-        Training rows in those coordinates.
-    n_neighbors : int
-        Neighbours of a row.
-    anchors : AnchorMap or None, default=None
-        From rows in those coordinates to their weights on anchors, which then stand for the training rows.
+        The combinations of features in which neighbors are sought; ``None`` is the features themselves.
+    links : Links
+        From samples in those coordinates to what they are connected to.
     device : str or None, default=None
         Where distances to the landmarks are taken, and stay; ``None`` is NumPy.
     """
@@ -47,24 +50,14 @@ class Reference:
     prepare: Any
     landmarks: Any
     projection: Any
-    searched: Any
-    n_neighbors: int
-    anchors: AnchorMap | None = None
+    links: Links
     device: str | None = None
 
     def views(self, X: Any) -> Views:
-        """Measure new rows, dense or sparse."""
+        """Measure new samples, dense or sparse."""
         if sp.issparse(X) and not sp.issparse(self.landmarks):
             X = X.toarray()
         return Views(self.prepare(X).astype(self.landmarks.dtype, copy=False), self)
-
-    @cached_property
-    def index(self) -> NearestNeighbors:
-        return NearestNeighbors(n_neighbors=self.n_neighbors).fit(self.searched)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The index of a search is a second copy of the rows and is rebuilt on demand: it does not travel.
-        return {name: value for name, value in vars(self).items() if name != "index"}
 
 
 class Views:
@@ -92,58 +85,28 @@ class Views:
             out[block] = euclidean_distances(self.rows[block], self.reference.landmarks, squared=True)
         return out
 
-    @property
-    def _sought(self) -> Any:
-        """Rows in the coordinates in which neighbours are sought."""
-        projection = self.reference.projection
-        return self.rows if projection is None else projection.of(self.rows)
-
     @cached_property
-    def neighbor_weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nearest training rows and the inverse squares of their distances.
-
-        A copy of a training row stands for itself: others beside it have weight 0.
-        """
+    def _nearest(self) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest that samples are connected to and their weights, for the most that a sample has."""
         reference = self.reference
-        sought = self._sought
-        with openmp_after_fork():
-            nearest = reference.index.kneighbors(sought, return_distance=False)
-        # The search's own distances of copies are 0 up to rounding only.
-        squared = np.empty(nearest.shape)
-        for place, column in enumerate(nearest.T):
-            squared[:, place] = paired_euclidean_distances(sought, reference.searched[column]) ** 2
-        order = np.argsort(squared, axis=1, kind="stable")
-        nearest, squared = np.take_along_axis(nearest, order, 1), np.take_along_axis(squared, order, 1)
-        copies = squared == 0
-        weights = np.where(copies.any(axis=1)[:, None], copies, 1 / np.where(copies, 1, squared))
-        return nearest, weights
+        sought = self.rows if reference.projection is None else reference.projection.of(self.rows)
+        return reference.links.nearest(sought)
 
-    def interpolate(self, values: np.ndarray, n_neighbors: int) -> np.ndarray:
-        """Mean of the values of the nearest training rows, by weight."""
-        nearest, weights = (part[:, :n_neighbors] for part in self.neighbor_weights)
-        weights = weights / weights.sum(axis=1, keepdims=True)
-        n_rows, width = nearest.shape
-        pointers = np.arange(0, n_rows * width + 1, width)
-        mean = sp.csr_array((weights.ravel(), nearest.ravel(), pointers), shape=(n_rows, len(values)))
-        return mean @ values
+    def weights(self, n_neighbors: int) -> sp.csr_array:
+        """Weights of connections to so many; each sample's sum to 1."""
+        nearest, weights = self._nearest
+        links = self.reference.links
+        return weight_matrix(nearest[:, :n_neighbors], links.fewer(weights, n_neighbors), links.n_targets)
 
-    @cached_property
-    def nearest_anchors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nearest anchors and their weights, for the most anchors that a row has."""
-        return self.reference.anchors.nearest(self._sought)
-
-    def anchor_weights(self, n_neighbors: int) -> sp.csr_array:
-        """Weights on so many anchors; lines sum to 1."""
-        nearest, weights = self.nearest_anchors
-        if n_neighbors < nearest.shape[1]:
-            nearest, weights = nearest[:, :n_neighbors], fewer_weights(weights, n_neighbors)
-        return weight_matrix(nearest, weights, self.reference.anchors.n_anchors)
+    def carried(self, values: np.ndarray, n_neighbors: int) -> np.ndarray:
+        """Mean of the values of what samples are connected to, by weight."""
+        return self.weights(n_neighbors) @ values
 
 
 class TrainingViews(Views):
-    """Measurements of the training samples themselves, or of the first of them."""
+    """Measurements of training samples, the first or all, that are connected to training samples."""
 
-    def interpolate(self, values: np.ndarray, n_neighbors: int) -> np.ndarray:
+    def carried(self, values: np.ndarray, n_neighbors: int) -> np.ndarray:
         """A training sample has its own values, without a search."""
         return values[: self.rows.shape[0]]
 
@@ -162,18 +125,6 @@ def distances_on_device(rows: np.ndarray, landmarks: np.ndarray, device: str) ->
         own = to_device(rows[block], device, np.float64) - origin
         out[block] = (squares + (own**2).sum(dim=1)[:, None] - 2 * own @ landmarks.T).clamp(min=0)
     return out
-
-
-def fewer_weights(weights: np.ndarray, n_neighbors: int) -> np.ndarray:
-    """Self-tuning weights of the first anchors of rows, from those of more anchors.
-
-    Weights are proportional to ``exp(-d^2 / s^2)`` with ``s`` the distance of the last: their ratios tell the
-    distances, so that one search serves several graphs.
-    """
-    squared = 1 + np.log(weights[:, -1:]) - np.log(weights[:, :n_neighbors])  # in those of the last anchor
-    furthest = squared[:, -1:]
-    fewer = np.exp(-squared / np.where(furthest > 0, furthest, 1))
-    return fewer / fewer.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,43 +193,23 @@ class Projection:
 
 
 @dataclass(frozen=True, eq=False)
-class Interpolation:
-    """Values of training rows, carried over to new ones by their neighbours.
+class Carried:
+    """Values of training samples or anchors, carried over to samples that are connected to them.
 
     Parameters
     ----------
-    values : ndarray of shape (n_rows, n_values)
-        Values of the training rows.
+    values : ndarray of shape (n_targets, n_values)
+        Values of the training samples or the anchors.
     n_neighbors : int
-        Neighbours that take part.
+        Connections that take part.
     """
 
     values: np.ndarray
     n_neighbors: int
 
     def __call__(self, views: Views) -> np.ndarray:
-        """Values of new rows: exactly those of a training row where a row is a copy of one."""
-        return views.interpolate(self.values, self.n_neighbors)
-
-
-@dataclass(frozen=True, eq=False)
-class AnchorValues:
-    """Values of anchors, carried over to rows by their weights.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_anchors, n_values)
-        Values of the anchors.
-    n_neighbors : int
-        Anchors of a row.
-    """
-
-    values: np.ndarray
-    n_neighbors: int
-
-    def __call__(self, views: Views) -> np.ndarray:
-        """Values of rows, training rows and new ones alike."""
-        return views.anchor_weights(self.n_neighbors) @ self.values
+        """Values of samples."""
+        return views.carried(self.values, self.n_neighbors)
 
 
 @dataclass(frozen=True, eq=False)
