@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from weakly.auto._kernels import SEARCH_COMPONENTS, Basis, Candidate, KernelBank, Measure
 from weakly.auto._spectra import Clusterings
-from weakly.auto._views import BLOCK, Carried, Reference, ViewMap, Views
+from weakly.auto._views import Carried, Reference, ViewMap, Views
 from weakly.graphs._anchor_map import AnchorMap, learn_anchors, weight_statistics
 from weakly.rows._blocks import ArrayBlocks, RowBlocks, canonical
 from weakly.rows._device import dtype_of, is_tensor, to_device, to_host
@@ -229,7 +229,7 @@ def _summed(reference: Reference, measures: list[Measure], rows: Any) -> tuple:
         views = reference.views(canonical(rows))
         return tuple(measure(views) for measure in measures)
 
-    return ArrayBlocks(rows, BLOCK).reduce(of_batch)
+    return ArrayBlocks(rows).reduce(of_batch)
 
 
 def _coordinate_sums(measure: Measure, rotation: np.ndarray | None, views: Views) -> tuple:

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
-from sklearn.utils import gen_batches
 
 from weakly.auto._choice import Choice, Problem
 from weakly.auto._kernels import Candidate, KernelBank
-from weakly.auto._views import BLOCK, Reference
+from weakly.auto._views import Reference
 from weakly.rows._arrays import namespace
-from weakly.rows._blocks import RowBlocks
+from weakly.rows._blocks import ArrayBlocks, RowBlocks
 from weakly.spaces import Coordinates, FilteredSpace
 
 
@@ -93,13 +92,15 @@ class BlendFunction:
     reference: Reference
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Score rows, a block at a time."""
-        out = np.tile(self.offset, (X.shape[0], 1))
-        for block in gen_batches(X.shape[0], BLOCK):
-            views = self.reference.views(X[block])
-            for measure, theta, shift in self.weights:
-                values = measure(views)
-                out[block] += namespace(values).product(values, theta) + shift
+        """Score samples, a block at a time."""
+        return ArrayBlocks(X).map(self._of_block, width=len(self.offset), dtype=np.float64)
+
+    def _of_block(self, rows: Any) -> np.ndarray:
+        views = self.reference.views(rows)
+        out = np.tile(self.offset, (rows.shape[0], 1))
+        for measure, theta, shift in self.weights:
+            values = measure(views)
+            out += namespace(values).product(values, theta) + shift
         return out
 
     def to_numpy(self) -> BlendFunction:

@@ -124,31 +124,22 @@ class Posed:
 def pose(
     labels: Any, blocks: RowBlocks, bank: KernelBank, shares: np.ndarray | None, most_labels: int
 ) -> Posed:
-    """Take the labels, at most so many, in the order of samples of the bank and not in that of the input."""
+    """Take the labels, at most so many, in an order of their own.
+
+    Labeled samples are in the order of the bank and classes in that of their first sample, so that neither
+    the order of the input nor any name of a class plays a part.
+    """
     order = np.argsort(blocks.take(labels.labeled, RowKeys(bank.seed)), kind="stable")
-    problem, columns, public = _pose_codes(labels.labeled_codes[order], labels.n_classes, shares)
+    codes, n_classes = labels.labeled_codes[order], labels.n_classes
+    public = np.argsort(np.unique(codes, return_index=True)[1])
+    given = np.full(n_classes, 1 / n_classes) if shares is None else shares[public]
+    problem = Problem(np.arange(len(codes)), np.argsort(public)[codes], given, shares is not None)
     problem = problem.first(most_labels)
     candidates, places = bank.at(blocks, labels.labeled[order][problem.rows])
-    return Posed(candidates, replace(problem, rows=places), columns, public)
-
-
-def _pose_codes(
-    codes: np.ndarray, n_classes: int, shares: np.ndarray | None
-) -> tuple[Problem, np.ndarray, np.ndarray]:
-    """The problem of sorted classes of samples, -1 where unlabeled, and the map to the columns of decisions.
-
-    Its classes are in the order of their first labelled row, so that no name of a class plays a part.
-    """
-    rows = np.flatnonzero(codes >= 0)
-    seen = codes[rows]
-    place = np.argsort(np.unique(seen, return_index=True)[1])  # sorted class of each class by appearance
-    own_codes = np.argsort(place)[seen]
-    given = np.full(n_classes, 1 / n_classes) if shares is None else shares[place]
-    columns = np.zeros((n_classes, n_classes))
-    columns[np.arange(n_classes), place] = 2 / np.sqrt(n_classes)  # 2 between the right class and the others
+    columns = 2 / np.sqrt(n_classes) * np.eye(n_classes)[public]  # 2 between the right class and the others
     if n_classes == 2:
         columns = (columns[:, 1:] - columns[:, :1]) / 2
-    return Problem(rows, own_codes, given, shares is not None), columns, place
+    return Posed(candidates, replace(problem, rows=places), columns, public)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import joblib
 import numpy as np
@@ -238,10 +239,10 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         check_params(self)
         if y is None:
             raise ValueError("FewLabelClassifier requires y to be passed, but the target y is None.")
-        rows, blocks = self._check_rows(X)
+        rows, blocks, graph = self._check_rows(X)
         labels = self._read_labels(rows, blocks, y)
         shares = self._shares(labels, y)
-        bank = self._bank(rows, blocks, labels.n_classes, keep=self.warm_start)
+        bank = self._bank(rows, blocks, graph, labels.n_classes, keep=self.warm_start)
         with Progress(type(self).__name__, self.verbose).stage("choice"):
             self.classes_ = labels.classes
             self._decide(blocks, bank, pose(labels, blocks, bank, shares, MOST_FITTED))
@@ -249,7 +250,7 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         return self
 
     def _check_rows(self, X):
-        """Samples as they were given, up to checks, and blocks of them."""
+        """Samples as they were given, up to checks, blocks of them, and the graph to connect them."""
         if is_collection(X):
             from weakly.distributed import checked_rows
 
@@ -263,7 +264,7 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
                     "a Dask collection is left to its workers, without a device: set device=None."
                 )
             self._device = None
-            return X, checked_rows(self, X)
+            return X, checked_rows(self, X), "anchor"
         if self.graph == "anchor" and self.effort == "full":
             raise ValueError(
                 "graph='anchor' has no edges, which the total variation of effort='full' needs: set "
@@ -272,14 +273,9 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         self._choose_device(X)
         X = validate_data(self, to_host(X), ensure_min_samples=2, order="C", **_ROWS)
         X = squarable(canonical(X))
-        return X, ArrayBlocks(X)
-
-    def _connection(self, rows, blocks):
-        """The graph that connects samples."""
-        if self.graph != "auto":
-            return self.graph
-        is_large = self.effort == "fast" and blocks.shape[0] > MOST_NEIGHBOR_ROWS
-        return "anchor" if is_large or is_collection(rows) else "knn"
+        is_large = X.shape[0] > MOST_NEIGHBOR_ROWS and self.effort == "fast"
+        by_size = "anchor" if is_large else "knn"
+        return X, ArrayBlocks(X), by_size if self.graph == "auto" else self.graph
 
     def _read_labels(self, rows, blocks, y):
         if not is_collection(rows):
@@ -290,10 +286,10 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
 
         return labels_of(y, blocks, self.unlabeled)[0]
 
-    def _bank(self, rows, blocks, n_classes, keep):
+    def _bank(self, rows, blocks, graph, n_classes, keep):
         """The kernels of samples, those of the last call where it was about the same."""
         settings = {name: value for name, value in self.get_params().items() if name in _BANK_PARAMS}
-        settings |= {"device": self._device, "graph": self._connection(rows, blocks)}
+        settings |= {"device": self._device, "graph": graph}
         warm = getattr(self, "_warm", None)
         key = None
         if keep or warm is not None:
@@ -336,18 +332,16 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         """Labels and probabilities of all samples from the decisions of both averages, side by side."""
         classes, temperature, n_columns = self.classes_, self.temperature_, decided.shape[1] // 2
 
-        def label(scores):
-            return classes[class_codes(scores[:, :n_columns])]
+        def label(own, scores):
+            return classes[class_codes(scores[:, own])]
 
         def distribute(scores):
             return probabilities(scores[:, :n_columns], temperature)
 
-        def label_by_baseline(scores):
-            return classes[class_codes(scores[:, n_columns:])]
-
-        self.transduction_ = decided.map(label, width=None, dtype=classes.dtype)
+        ours, baseline = slice(n_columns), slice(n_columns, None)
+        self.transduction_ = decided.map(partial(label, ours), width=None, dtype=classes.dtype)
         self.label_distributions_ = decided.map(distribute, width=len(classes), dtype=decided.dtype)
-        self.supervised_ = decided.map(label_by_baseline, width=None, dtype=classes.dtype)
+        self.supervised_ = decided.map(partial(label, baseline), width=None, dtype=classes.dtype)
 
     def _decisions(self, X):
         check_is_fitted(self, "_function")

@@ -15,11 +15,11 @@ from sklearn.utils import gen_batches
 from weakly._threads import openmp_after_fork
 from weakly.auto._kernels import SEARCH_COMPONENTS, Basis, Candidate, KernelBank, Measure
 from weakly.auto._spectra import Clusterings, graph_spectrum
-from weakly.auto._views import BLOCK, Carried, Reference, TrainingViews, ViewMap
+from weakly.auto._views import Carried, Reference, TrainingViews, ViewMap
 from weakly.graphs import Graph
 from weakly.graphs._graph import join_neighbors
 from weakly.graphs._search import search_neighbors
-from weakly.rows._blocks import RowBlocks
+from weakly.rows._blocks import BLOCK_ROWS, RowBlocks
 from weakly.rows._device import dtype_of, is_tensor, to_host
 from weakly.rows._keys import FirstKeys
 from weakly.spaces import Coordinates
@@ -210,7 +210,7 @@ def _smoothness(values: Any, laplacian: sp.csr_array, power: int) -> np.ndarray:
         return to_host(((values if power == 1 else smoothed).T @ smoothed).double())
     smoothness = np.zeros((values.shape[1], values.shape[1]))
     smoothed = laplacian @ values if power == 2 else None
-    for block in gen_batches(len(values), BLOCK):
+    for block in gen_batches(len(values), BLOCK_ROWS):
         left = values[block] if smoothed is None else smoothed[block]
         right = laplacian[block] @ values if smoothed is None else smoothed[block]
         smoothness += left.T @ right

@@ -111,5 +111,5 @@ def _average_of(bank: NeighborBank, scores: np.ndarray, held_out: np.ndarray) ->
     size = np.sqrt((scores**2).mean())
     values = scores / size
     coordinates = Coordinates(values, ViewMap(bank.reference, Carried(values, max(NEIGHBORS))))
-    blend = Blend([(coordinates, np.eye(values.shape[1]))], coordinates.mean)
+    blend = Blend([(coordinates, np.eye(values.shape[1]))], coordinates.mean, values)
     return Average(blend, held_out / size)

@@ -11,12 +11,12 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh, svds
 from sklearn.cluster import kmeans_plusplus
-from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from weakly.auto._views import BLOCK, Views
+from weakly.auto._views import Views
 from weakly.graphs import Graph
 from weakly.rows._arrays import namespace
+from weakly.rows._blocks import ArrayBlocks
 from weakly.rows._device import dtype_of, to_host
 from weakly.rows._memory import dense_bytes, memory_limit
 
@@ -155,11 +155,12 @@ def _k_means(rows: np.ndarray, n_clusters: int, seed: int, grain: float) -> np.n
 
 def _nearest(rows: np.ndarray, centres: np.ndarray, grain: float) -> np.ndarray:
     """The nearest centre of each row, the first of several that are as near up to rounding."""
-    nearest = np.empty(len(rows), dtype=np.intp)
-    for block in gen_batches(len(rows), BLOCK):
-        excess = row_norms(centres, squared=True) - 2 * (rows[block] @ centres.T)
-        nearest[block] = np.rint(excess / grain).argmin(axis=1)
-    return nearest
+    squares = row_norms(centres, squared=True)
+
+    def of_block(rows: np.ndarray) -> np.ndarray:
+        return np.rint((squares - 2 * (rows @ centres.T)) / grain).argmin(axis=1)
+
+    return ArrayBlocks(rows).map(of_block, width=None, dtype=np.intp)
 
 
 def principal_components(rows: Any, n_components: int) -> tuple[np.ndarray, np.ndarray]:

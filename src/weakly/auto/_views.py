@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,10 +14,9 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 
 from weakly.graphs._anchor_map import weight_matrix
+from weakly.rows._blocks import BLOCK_ROWS, ArrayBlocks
 from weakly.rows._columns import pick_columns
 from weakly.rows._device import to_device
-
-BLOCK = 4096  # rows measured at a time
 
 
 class Links(Protocol):
@@ -80,10 +79,9 @@ class Views:
         """Squared distances to the landmarks; a tensor where the reference has a device."""
         if self.reference.device is not None:
             return distances_on_device(self.rows, self.reference.landmarks, self.reference.device)
-        out = np.empty((self.rows.shape[0], self.reference.landmarks.shape[0]), self.rows.dtype)
-        for block in gen_batches(len(out), BLOCK):
-            out[block] = euclidean_distances(self.rows[block], self.reference.landmarks, squared=True)
-        return out
+        landmarks = self.reference.landmarks
+        to_landmarks = partial(euclidean_distances, Y=landmarks, squared=True)
+        return ArrayBlocks(self.rows).map(to_landmarks, width=landmarks.shape[0], dtype=self.rows.dtype)
 
     @cached_property
     def _nearest(self) -> tuple[np.ndarray, np.ndarray]:
@@ -121,7 +119,7 @@ def distances_on_device(rows: np.ndarray, landmarks: np.ndarray, device: str) ->
     landmarks = landmarks - origin
     squares = (landmarks**2).sum(dim=1)
     out = squares.new_empty((len(rows), len(landmarks)), dtype=to_device(rows[:0], device).dtype)
-    for block in gen_batches(len(rows), BLOCK):
+    for block in gen_batches(len(rows), BLOCK_ROWS):
         own = to_device(rows[block], device, np.float64) - origin
         out[block] = (squares + (own**2).sum(dim=1)[:, None] - 2 * own @ landmarks.T).clamp(min=0)
     return out
