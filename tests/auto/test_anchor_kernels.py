@@ -18,7 +18,7 @@ from weakly.auto._kernels import Size
 from weakly.graphs._anchor_map import AnchorMap
 from weakly.model_selection import LabelDraws
 from weakly.rows._blocks import ArrayBlocks
-from weakly.rows._keys import first_keys, row_keys
+from weakly.rows._keys import row_keys
 
 N_ROWS = 300
 
@@ -131,14 +131,6 @@ def test_weights_on_fewer_anchors(rows):
     np.testing.assert_allclose(links.fewer(weights, 3), expected, atol=1e-12)
     copies = AnchorMap(np.repeat(anchors, 5, axis=0), 5).nearest(anchors)[1]
     np.testing.assert_allclose(links.fewer(copies, 3), 1 / 3)
-
-
-@pytest.mark.parametrize("n_first", [1, 100, 500])
-def test_first_rows_are_those_of_the_smallest_keys(rows, n_first):
-    expected = rows[np.argsort(row_keys(rows, 7))[:n_first]]
-    for order in (slice(None), np.random.default_rng(0).permutation(N_ROWS)):
-        found = first_keys(ArrayBlocks(rows[order], 37), n_first, 7)
-        np.testing.assert_array_equal(rows[order][found.rows], expected)
 
 
 @pytest.mark.parametrize(("mode", "kind"), [("auto", "dense"), ("safe", "csr")])

@@ -8,9 +8,13 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
+from weakly import encode_labels
 from weakly.auto import build_bank, learn_preparation
+from weakly.auto._blend import Fits, average
+from weakly.auto._choice import choose, pose
 from weakly.auto._spectra import graph_spectrum, principal_components
 from weakly.graphs import neighbor_graph
+from weakly.rows._blocks import ArrayBlocks
 
 N_ROWS = 60
 
@@ -25,6 +29,28 @@ def rows():
 @pytest.fixture(scope="module")
 def bank(rows):
     return build_bank(rows, n_classes=3, preparation="raw", random_state=0)
+
+
+def test_blocks_are_read_as_one_array(bank, rows):
+    parts = build_bank(ArrayBlocks(rows, 7), n_classes=3, preparation="raw", random_state=0)
+    np.testing.assert_array_equal(parts.order, bank.order)
+    for candidate, expected in zip(parts.candidates, bank.candidates, strict=True):
+        np.testing.assert_array_equal(candidate.space.gram(slice(None)), expected.space.gram(slice(None)))
+
+
+@pytest.mark.parametrize("graph", ["knn", "anchor"])
+def test_what_a_bank_says_of_its_samples_is_what_the_function_says_of_new_ones(rows, graph):
+    """From values held or from sums over blocks: whatever connects the samples, it is one function."""
+    blocks = ArrayBlocks(rows, 17)
+    bank = build_bank(blocks, n_classes=3, graph=graph, random_state=0)
+    labels = encode_labels(np.where(np.arange(N_ROWS) < 12, np.arange(N_ROWS) % 3, -1))
+    posed = pose(labels, blocks, bank, None, 10)
+    assert len(posed.problem.rows) == 10
+    choice = choose(posed.candidates, posed.problem)
+    (found,) = average(Fits(posed.candidates, choice, posed.problem), [choice.weights()], bank, blocks)
+    scores = found.blend.function(bank.reference)(rows)
+    np.testing.assert_allclose(np.mean(scores**2), 1)
+    np.testing.assert_allclose(bank.decisions(blocks, found.blend).X, scores, atol=1e-9)
 
 
 def gram_of(bank, name):

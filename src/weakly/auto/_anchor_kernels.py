@@ -153,7 +153,7 @@ class AnchorSamples:
 
     def first(self, n_rows: int) -> Views:
         """Views of the first samples."""
-        return Views(self.basis.rows[:n_rows], self.reference)
+        return Views(self.basis.first(n_rows), self.reference)
 
     def among(self, measure: Measure) -> Any:
         """Values of the landmarks."""

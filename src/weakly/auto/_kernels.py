@@ -170,9 +170,12 @@ class Basis:
 
     @property
     def landmarks(self) -> Any:
-        """The first samples; all of them are stored once."""
-        n_landmarks = self.size.n_landmarks
-        return self.rows if self.rows.shape[0] <= n_landmarks else self.rows[:n_landmarks]
+        """The samples that kernels are taken with."""
+        return self.first(self.size.n_landmarks)
+
+    def first(self, n_rows: int) -> Any:
+        """The first samples; all of them are not copied."""
+        return self.rows if self.rows.shape[0] <= n_rows else self.rows[:n_rows]
 
     def projection(self, n_components: int) -> Projection:
         """From samples to their first components."""

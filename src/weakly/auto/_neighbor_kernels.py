@@ -153,7 +153,7 @@ class NeighborSamples:
 
     def first(self, n_rows: int) -> TrainingViews:
         """Views of the first samples."""
-        return TrainingViews(self.basis.rows[:n_rows], self.reference)
+        return TrainingViews(self.basis.first(n_rows), self.reference)
 
     def _values(self, measure: Measure) -> Any:
         """Values of all samples, which several coordinates may share."""
