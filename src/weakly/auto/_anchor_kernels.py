@@ -313,7 +313,7 @@ class AnchorAffinity:
         return np.maximum(1 - found, 0), basis
 
     def moments(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Means of the columns of ``Z B``, and of the squares of the centred ones."""
+        """Means of the columns of ``Z B``, and of the squares of the centered ones."""
         mean = self.masses @ basis / self.n_rows
         squares = np.einsum("ij,ij->j", basis, self.gram @ basis) / self.n_rows
         return mean, np.maximum(squares - mean**2, 0)

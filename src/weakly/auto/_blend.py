@@ -125,7 +125,7 @@ def blend(fits: Fits, weights: np.ndarray) -> Blend:
 
 
 class Fits:
-    """Coefficients of the labelled rows in each model.
+    """Coefficients of the labeled samples in each model.
 
     Where only some labels chose, the models that matter are fitted again with all of them, at the penalty
     that the choice liked best.

@@ -2,7 +2,7 @@
 
 Each kernel is taken twice, under two hypotheses about the shares of the classes: that they are known, and
 equal unless given (scores have mean 0 over all rows), and that they are unknown (an offset is learned).
-Kernel ridge regression on the labelled rows gives the score of each by all others exactly. Two rules turn
+Kernel ridge regression on the labeled samples gives the score of each by all others exactly. Two rules turn
 these scores into a probability of every label; the score of a kernel is the sum of their logarithms, bounded
 for each label.
 
@@ -204,7 +204,7 @@ RULES = (by_model, by_success)
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Weights of all kernels, and the coefficients of the labelled rows in each.
+    """Weights of all kernels, and the coefficients of the labeled samples in each.
 
     Models are kernels under a hypothesis, all kernels under the first of them, then all under the second.
 
@@ -307,7 +307,7 @@ def _score(gram: np.ndarray, problem: Problem, constants: tuple[float, ...]) -> 
 
 
 def _stacked_grams(candidates: list[Candidate], rows: np.ndarray) -> np.ndarray:
-    """Kernels of the labelled rows; coordinates are taken once for all kernels that share them."""
+    """Kernels of the labeled samples; coordinates are taken once for all kernels that share them."""
     grams = []
     for coordinates, group in groupby(candidates, key=lambda candidate: candidate.space.coordinates):
         weights = [candidate.space.weights for candidate in group]

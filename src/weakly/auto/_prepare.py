@@ -27,7 +27,7 @@ class Preparation:
     reason : str
         Why, in words.
     transformer : transformer or None
-        Fitted; ``None`` leaves rows as they are. Dense rows are centred in any case but "normalize" and
+        Fitted; ``None`` leaves rows as they are. Dense rows are centered in any case but "normalize" and
         "tf-idf".
     """
 
@@ -55,7 +55,7 @@ def learn_preparation(X: Any, kind: str = "auto") -> Preparation:
         Training rows.
     kind : {"auto", "standardize", "normalize", "tf-idf", "raw"}, default="auto"
         "auto" looks at the rows: counts of words are weighed by tf-idf, other sparse rows without negative
-        entries get length 1, dense columns are standardised unless they share one scale, as pixels do.
+        entries get length 1, dense columns are standardized unless they share one scale, as pixels do.
 
     Returns
     -------

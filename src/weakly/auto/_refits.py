@@ -1,7 +1,7 @@
 """A method that sees labels as one more candidate, scored by fits that do not see the labels asked for.
 
 Total variation finds the pieces of a graph better than kernels do, whose answers are linear in the labels.
-What it says of the rows is carried to new rows by their neighbours, like the eigenvectors of the graph.
+What it says of the rows is carried to new rows by their neighbors, like the eigenvectors of the graph.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _scores(method: Any, rows: Any, problem: Problem) -> np.ndarray:
 
 
 def _average_of(bank: NeighborBank, scores: np.ndarray, held_out: np.ndarray) -> Average:
-    """Scores of mean square 1 as a function whose values at new rows are those of their neighbours."""
+    """Scores of mean square 1 as a function whose values at new rows are those of their neighbors."""
     size = np.sqrt((scores**2).mean())
     values = scores / size
     coordinates = Coordinates(values, ViewMap(bank.reference, Carried(values, max(NEIGHBORS))))

@@ -48,7 +48,7 @@ def solve_ridge_path(
     Parameters
     ----------
     gram : ndarray of shape (..., n_rows, n_rows)
-        Kernels of the labelled rows.
+        Kernels of the labeled samples.
     targets : ndarray of shape (n_rows, n_columns)
         Targets, the same for all kernels.
     penalties : ndarray of shape (n_penalties,)

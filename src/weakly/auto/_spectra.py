@@ -71,7 +71,7 @@ def graph_spectrum(graph: Graph, n_vectors: int) -> tuple[np.ndarray, np.ndarray
         matrix = laplacian.toarray().astype(np.float64)
         values, vectors = sla.eigh(matrix, subset_by_index=subset, overwrite_a=True, check_finite=False)
     else:
-        # The lowest of L are the highest of I - L, which Lanczos finds without a factorisation.
+        # The lowest of L are the highest of I - L, which Lanczos finds without a factorization.
         walk = (sp.eye_array(n_rows, dtype=laplacian.dtype) - laplacian).tocsr()
         start = np.sqrt(graph.degrees) + np.random.default_rng(0).random(n_rows, dtype=np.float32)
         start = start.astype(walk.dtype)
@@ -164,7 +164,7 @@ def _nearest(rows: np.ndarray, centres: np.ndarray, grain: float) -> np.ndarray:
 
 
 def principal_components(rows: Any, n_components: int) -> tuple[np.ndarray, np.ndarray]:
-    """Variances and directions of the largest principal components of rows; centred rows are never formed.
+    """Variances and directions of the largest principal components of rows; centered rows are never formed.
 
     There are fewer of them where the directions would pass half the memory limit.
     """
@@ -195,13 +195,13 @@ def _gram_components(rows: Any, n_components: int) -> tuple[np.ndarray, np.ndarr
     values, vectors = sla.eigh(gram - level - level[:, None] + level.mean(), check_finite=False)
     values, vectors = np.maximum(values[-n_components:], 0), vectors[:, -n_components:]
     lengths = np.sqrt(np.maximum(values, values[-1] * _LEAST_VARIANCE) * n_rows)
-    directions = rows.T @ (vectors - vectors.mean(axis=0))  # those of the centred rows
+    directions = rows.T @ (vectors - vectors.mean(axis=0))  # those of the centered rows
     directions /= np.where(lengths > 0, lengths, 1)  # of rows that are all equal no direction is left
     return values, directions
 
 
 def _lanczos_components(rows: Any, mean: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
-    centred = LinearOperator(
+    centered = LinearOperator(
         rows.shape,
         matvec=lambda x: rows @ x.ravel() - mean @ x.ravel(),
         rmatvec=lambda x: rows.T @ x.ravel() - mean * x.sum(),
@@ -210,5 +210,5 @@ def _lanczos_components(rows: Any, mean: np.ndarray, n_components: int) -> tuple
         dtype=rows.dtype,
     )
     start = np.random.default_rng(0).random(min(rows.shape)).astype(rows.dtype)
-    _, singular, directions = svds(centred, k=n_components, v0=start, tol=_EIGEN_TOL)
+    _, singular, directions = svds(centered, k=n_components, v0=start, tol=_EIGEN_TOL)
     return singular.astype(np.float64) ** 2 / rows.shape[0], directions.T.astype(np.float64)

@@ -182,7 +182,7 @@ class Projection:
     columns: np.ndarray | None = None
 
     def __call__(self, views: Views) -> np.ndarray:
-        """Project rows, which are not centred: distances do not need it."""
+        """Project rows, which are not centered: distances do not need it."""
         return self.of(views.rows)
 
     def of(self, rows: Any) -> np.ndarray:
