@@ -19,11 +19,11 @@ from weakly.auto._views import Carried, Reference, TrainingViews, ViewMap
 from weakly.graphs import Graph
 from weakly.graphs._graph import join_neighbors
 from weakly.graphs._search import search_neighbors
+from weakly.rows._arrays import namespace
 from weakly.rows._blocks import BLOCK_ROWS, RowBlocks
 from weakly.rows._device import dtype_of, is_tensor, to_host
 from weakly.rows._keys import FirstKeys
 from weakly.spaces import Coordinates
-from weakly.spaces._torch_algebra import TorchLaplacian
 
 NEIGHBORS = (5, 10)
 DEFORMATIONS = ((5, 1), (10, 1), (10, 2))  # neighbors, power of the Laplacian
@@ -206,7 +206,7 @@ class NeighborSamples:
 def _smoothness(values: Any, laplacian: sp.csr_array, power: int) -> np.ndarray:
     """``C' L^p C`` of the values of all samples; on their device where they are a tensor."""
     if is_tensor(values):
-        smoothed = TorchLaplacian.place(laplacian, values.device, dtype_of(values)) @ values
+        smoothed = namespace(values).operator(laplacian, dtype_of(values)) @ values
         return to_host(((values if power == 1 else smoothed).T @ smoothed).double())
     smoothness = np.zeros((values.shape[1], values.shape[1]))
     smoothed = laplacian @ values if power == 2 else None
