@@ -125,7 +125,9 @@ def test_report_begins_with_accuracy_and_evidence_in_one_sentence(weakly, tmp_pa
     reader, _ = write_and_read(weakly, tmp_path, moons)
     model = fit_again(tmp_path / "t.csv")
     texts = [text for _, text in reader.paragraphs]
-    (verdict,) = [text for style, text in reader.paragraphs if style == "verdict"]
+    (place,) = [place for place, (style, _) in enumerate(reader.paragraphs) if style == "verdict"]
+    assert place == 1  # behind what was filled
+    verdict = texts[place]
     found = re.fullmatch(
         r"few-label finds ([\d.]+) of 6 hidden labels \((\d+)%, 95% interval \d+% to \d+%\), SVC on the "
         rf"labeled samples [\d.]+ \(\d+%\); the labels [\w ,]+ \(log odds {model.evidence_.log_odds:.1f}\)\.",

@@ -41,12 +41,12 @@ mark { background: #fde2c8; }
 <body>
 <h1>$title</h1>
 <p>$summary</p>
+<p class="verdict">$verdict</p>
 <p class="origin">$origin</p>
 $notes
 <h2>Classes</h2>
 $classes
 <h2>Accuracy on hidden labels</h2>
-<p class="verdict">$verdict</p>
 $confusion
 $comparison
 $kernels
