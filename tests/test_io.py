@@ -652,8 +652,8 @@ def test_a_table_model_comes_back(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [FewLabelClassifier, LaplacianSVC, RMSBoostClassifier, WellSVC])
-def test_mlflow_stores_models(kind):
-    """It takes skops with a list of types to trust, and cloudpickle where asked to."""
+def test_skops_and_cloudpickle_store_models_by_themselves(kind):
+    """As other packages call them: with a list of types to trust, and without any."""
     cloudpickle = pytest.importorskip("cloudpickle")
     model, new = fit(make(kind))
     model.predict(new)

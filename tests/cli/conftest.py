@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from weakly import FewLabelClassifier
 from weakly.cli._app import app
-from weakly.cli._features import prepare_features
+from weakly.cli._features import TablePreparation
 from weakly.cli._tables import read_table
 
 
@@ -42,7 +42,7 @@ def fit_again():
     def fit(path, target="name"):
         cells = read_table(path).cells
         codes = pd.factorize(cells[target].replace("", None), sort=True)[0]
-        features, _ = prepare_features(cells.drop(columns=target))
+        features = TablePreparation().fit_transform(cells.drop(columns=target))
         return FewLabelClassifier(random_state=0).fit(features, codes)
 
     return fit

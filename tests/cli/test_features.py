@@ -7,7 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 from weakly.cli._errors import UserError
-from weakly.cli._features import CLIP, TablePreparation, prepare_features
+from weakly.cli._features import CLIP, TablePreparation
+
+
+def prepare_features(frame):
+    """Turn columns into features; return the matrix and the list of ``Column`` decisions."""
+    preparation = TablePreparation()
+    return preparation.fit_transform(frame), preparation.columns_
 
 
 def features_of(**columns):

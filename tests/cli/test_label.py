@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from weakly.auto import _few_label
 from weakly.auto._bank import build_bank
-from weakly.cli._features import prepare_features
+from weakly.cli._features import TablePreparation
 
 
 def run(weakly, tmp_path, frame, *options, suffix=".csv", target="name"):
@@ -365,7 +365,7 @@ def stories(flowers):
     """Flowers with a text of many words, which makes the features sparse."""
     truth = flowers.attrs["truth"]
     flowers["story"] = [f"the {name} number{row} has size{row}" for row, name in enumerate(truth)]
-    assert sp.issparse(prepare_features(flowers.drop(columns="name"))[0])
+    assert sp.issparse(TablePreparation().fit_transform(flowers.drop(columns="name")))
     return flowers
 
 

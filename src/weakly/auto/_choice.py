@@ -2,7 +2,7 @@
 
 Each kernel is taken twice, under two hypotheses about the shares of the classes: that they are known, and
 equal unless given (scores have mean 0 over all rows), and that they are unknown (an offset is learned).
-Kernel ridge regression on the labeled samples gives the score of each by all others exactly. Two rules turn
+Kernel ridge regression on the labeled samples gives the leave-one-out score of each exactly. Two rules turn
 these scores into a probability of every label; the score of a kernel is the sum of their logarithms, bounded
 for each label.
 

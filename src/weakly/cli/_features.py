@@ -147,12 +147,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             yield key, column, cells, _read_again(cells, column.how)
 
 
-def prepare_features(frame):
-    """Turn columns into features; return the matrix and the list of ``Column`` decisions."""
-    preparation = TablePreparation()
-    return preparation.fit_transform(frame), preparation.columns_
-
-
 def _numbered(names):
     """Yield each name with the number of times it came before."""
     before = Counter()

@@ -1,4 +1,4 @@
-"""Graphs over rows: neighbours, weights, Laplacians.
+"""Graphs over samples: neighbors, weights, Laplacians.
 
 A :class:`Graph` is a symmetric sparse affinity without self-loops. Everything a method asks of it is
 derived: Laplacians for the quadratic penalty, the incidence matrix for total variation, components for

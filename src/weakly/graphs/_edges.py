@@ -64,12 +64,12 @@ def edge_weights(
         width = bandwidth or (np.median(positive) if len(positive) else 1.0)
         with np.errstate(over="ignore"):  # infinitely many widths apart is far
             return _decay((distances / width) ** 2 / 2)
-    # A row all of whose neighbours are duplicates has scale 0: the median scale stands in.
+    # A sample all of whose neighbors are duplicates has scale 0: the median scale stands in.
     positive = local_scale[local_scale > 0]
     scale = np.where(local_scale > 0, local_scale, np.median(positive) if len(positive) else 1.0)
     return _decay(distances**2 / (scale[sources] * scale[targets]))
 
 
 def _decay(exponents: np.ndarray) -> np.ndarray:
-    """``exp(-x)``, but never 0: a far neighbour stays a neighbour, and the graph as connected as it was."""
+    """``exp(-x)``, but never 0: a far neighbor stays a neighbor, and the graph as connected as it was."""
     return np.maximum(np.exp(-exponents), np.finfo(np.float32).eps)

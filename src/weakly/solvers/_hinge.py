@@ -1,4 +1,4 @@
-"""The hinge loss on the labelled rows, through LIBSVM and, where that is too coarse, beyond it."""
+"""The hinge loss on the labeled samples, through LIBSVM and, where that is too coarse, beyond it."""
 
 from __future__ import annotations
 
