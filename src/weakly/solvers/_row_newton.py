@@ -9,6 +9,7 @@ problem with far better numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -274,26 +275,33 @@ class _DenseSteps(_FeatureSteps):
 
 class _SparseSteps(_FeatureSteps):
     def solve(self, curvature: np.ndarray, total: float, mean: np.ndarray, side: np.ndarray) -> np.ndarray:
-        """Conjugate gradients, to a tenth of the gradient: the rows with curvature change before long."""
         curved = np.flatnonzero(curvature)
-        x, residual, direction = np.zeros_like(side), side.copy(), side.copy()
-        size = float(residual @ residual)
-        limit = _FORCING**2 * size
-        for _ in range(_MOST_PRODUCTS):
-            if size <= limit:
-                break
-            image = direction + self.space.curved(curved, curvature, direction)
-            image -= total * (mean @ direction) * mean
-            bend = float(direction @ image)
-            if not bend > 0:  # rounding has taken over
-                break
-            length = size / bend
-            x += length * direction
-            residual -= length * image
-            previous, size = size, float(residual @ residual)
-            direction *= size / previous
-            direction += residual
-        return x
+
+        def image_of(v: np.ndarray) -> np.ndarray:
+            return v + self.space.curved(curved, curvature, v) - total * (mean @ v) * mean
+
+        return conjugate_gradients(image_of, side)
+
+
+def conjugate_gradients(image_of: Callable[[np.ndarray], np.ndarray], side: np.ndarray) -> np.ndarray:
+    """Solve to a tenth of the gradient: the samples with curvature change before long."""
+    x, residual, direction = np.zeros_like(side), side.copy(), side.copy()
+    size = float(residual @ residual)
+    limit = _FORCING**2 * size
+    for _ in range(_MOST_PRODUCTS):
+        if size <= limit:
+            break
+        image = image_of(direction)
+        bend = float(direction @ image)
+        if not bend > 0:  # rounding has taken over
+            break
+        length = size / bend
+        x += length * direction
+        residual -= length * image
+        previous, size = size, float(residual @ residual)
+        direction *= size / previous
+        direction += residual
+    return x
 
 
 def solve_shifted(A: np.ndarray, side: np.ndarray) -> np.ndarray:

@@ -22,11 +22,10 @@ import scipy.sparse as sp
 from weakly.rows._blocks import RowBlocks
 from weakly.solvers._centered_rows import CenteredRows
 from weakly.solvers._row_losses import TwoSided
+from weakly.solvers._row_newton import conjugate_gradients
 
 MOST_GRAM_COLUMNS = 2000  # up to which the curvature is a matrix
 _MOST_HALVINGS = 40
-_FORCING = 0.1  # share of the gradient that conjugate gradients may leave
-_MOST_PRODUCTS = 1000
 _ROUNDING = 1e-12
 
 
@@ -241,30 +240,13 @@ def _step(problem: BlockProblem, loss: _BlockLoss, point: BlockFit, sums: _Sums)
         matrix.flat[:: len(mean) + 1] += 1.0
         step = sla.solve(matrix, side, assume_a="pos", overwrite_a=True, check_finite=False)
     else:
-        step = _conjugate(partial(_image, loss, point, sums, mean), side)
+        step = conjugate_gradients(partial(_image, loss, point, sums, mean), side)
     return step, float(-sums.slope / total - mean @ step)
 
 
 def _image(loss: _BlockLoss, point: BlockFit, sums: _Sums, mean: np.ndarray, v: np.ndarray) -> np.ndarray:
     curved = sums.gram @ v if isinstance(sums.gram, np.ndarray) else loss.product(point, v)
     return v + curved - sums.curvature * (mean @ v) * mean
-
-
-def _conjugate(image_of: Any, side: np.ndarray) -> np.ndarray:
-    """Conjugate gradients, to a tenth of the gradient: the rows with curvature change before long."""
-    x, residual, direction = np.zeros_like(side), side.copy(), side.copy()
-    size = float(residual @ residual)
-    limit = _FORCING**2 * size
-    for _ in range(_MOST_PRODUCTS):
-        if size <= limit:
-            break
-        image = image_of(direction)
-        length = size / float(direction @ image)
-        x += length * direction
-        residual -= length * image
-        previous, size = size, float(residual @ residual)
-        direction = residual + size / previous * direction
-    return x
 
 
 class _DenseRows:
