@@ -16,6 +16,7 @@ from benchmarks.speed.boosting import BOOSTING
 from benchmarks.speed.clustering import CLUSTERS
 from benchmarks.speed.few_label import FEW
 from benchmarks.speed.multi_instance import BAGS
+from benchmarks.speed.primal_dual import prox_total_variation_reference
 from benchmarks.speed.scale import SCALE
 from benchmarks.speed.tasks import (
     Claim,
@@ -32,7 +33,6 @@ from benchmarks.speed.transductive import TRANSDUCTIVE
 from weakly.datasets import load
 from weakly.graphs import neighbor_graph
 from weakly.solvers import Edges, project_simplex, prox_total_variation, solve_poisson
-from weakly.solvers._tv_prox import prox_total_variation_reference
 from weakly.spaces import KernelSpace, deform
 
 

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.speed.primal_dual import prox_total_variation_reference
 from weakly.graphs import Graph, affinity_graph, neighbor_graph
 from weakly.solvers import Edges, project_simplex, prox_total_variation
-from weakly.solvers._tv_prox import prox_total_variation_reference
 
 PROXES = [prox_total_variation, prox_total_variation_reference]
 

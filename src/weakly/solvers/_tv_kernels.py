@@ -13,7 +13,7 @@ CHECK_EVERY = 10  # iterations between two looks at the gap
 
 
 @njit
-def _pull_back(graph, v, p, g):
+def pull_back(graph, v, p, g):
     """``g = v - B'p``."""
     heads, tails = graph
     g[:] = v
@@ -23,7 +23,7 @@ def _pull_back(graph, v, p, g):
 
 
 @njit
-def _assess(graph, v, bounds, pulled, g):
+def assess(graph, v, bounds, pulled, g):
     """Objective at ``g`` and its excess over the dual objective at ``p``, given ``pulled = v - B'p``."""
     heads, tails = graph
     variation = 0.0
@@ -43,8 +43,8 @@ def _accelerated_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
     heads, tails = graph
     ahead, costs = p.copy(), 1 / steps
     momentum = 1.0
-    _pull_back(graph, v, p, g)
-    objective, gap = _assess(graph, v, bounds, g, g)
+    pull_back(graph, v, p, g)
+    objective, gap = assess(graph, v, bounds, g, g)
     record[0], record[2] = objective, gap / max(objective, 1e-300)
     there, next_there = g.copy(), np.empty_like(g)  # v - B'ahead, and after the move
     n_iter = 0
@@ -69,52 +69,15 @@ def _accelerated_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
         if uphill > 0:  # gradient restart: the last move went against the momentum
             momentum = 1.0
             ahead[:] = p
-            _pull_back(graph, v, p, there)
+            pull_back(graph, v, p, there)
         n_iter += 1
         if n_iter % CHECK_EVERY == 0 or n_iter == max_iter:
-            _pull_back(graph, v, p, g)
-            objective, gap = _assess(graph, v, bounds, g, g)
+            pull_back(graph, v, p, g)
+            objective, gap = assess(graph, v, bounds, g, g)
     record[1], record[3], record[4] = objective, gap / max(objective, 1e-300), n_iter
-
-
-@njit
-def _primal_dual_column(graph, v, bounds, steps, p, g, record, tol, max_iter):
-    """Algorithm 2 of Chambolle and Pock (2011) with both steps 1 / ||B|| at the start."""
-    heads, tails = graph
-    tau = sigma = 1.0 / steps[0]
-    g[:] = v
-    ahead, pulled = g.copy(), np.empty_like(g)
-    _pull_back(graph, v, p, pulled)
-    objective, gap = _assess(graph, v, bounds, pulled, g)
-    record[0], record[2] = objective, gap / max(objective, 1e-300)
-    n_iter = 0
-    while gap > tol * objective and n_iter < max_iter:
-        for e in range(len(bounds)):
-            moved = p[e] + sigma * (ahead[heads[e]] - ahead[tails[e]])
-            p[e] = min(max(moved, -bounds[e]), bounds[e])
-        theta = 1 / np.sqrt(1 + 2 * tau)
-        _pull_back(graph, v, p, pulled)
-        for i in range(len(v)):
-            moved = (g[i] + tau * pulled[i]) / (1 + tau)
-            ahead[i] = moved + theta * (moved - g[i])
-            g[i] = moved
-        tau, sigma = theta * tau, sigma / theta
-        n_iter += 1
-        if n_iter % CHECK_EVERY == 0 or n_iter == max_iter:
-            objective, gap = _assess(graph, v, bounds, pulled, g)
-    record[1], record[3], record[4] = objective, gap / max(objective, 1e-300), n_iter
-
-
-# Two loops and not one that takes the method: a function as an argument would defeat the cache on disk.
 
 
 @njit(nogil=True)
 def accelerated(start, stop, graph, columns, bounds, steps, dual, result, records, tol, max_iter):
     for k in range(start, stop):
         _accelerated_column(graph, columns[k], bounds, steps, dual[k], result[k], records[k], tol, max_iter)
-
-
-@njit(nogil=True)
-def primal_dual(start, stop, graph, columns, bounds, steps, dual, result, records, tol, max_iter):
-    for k in range(start, stop):
-        _primal_dual_column(graph, columns[k], bounds, steps, dual[k], result[k], records[k], tol, max_iter)

@@ -16,7 +16,7 @@ from weakly._threads import run_parallel
 from weakly.graphs._edge_list import Edges
 from weakly.solvers._dual_ascent import ascend_columns
 from weakly.solvers._result import SolverResult
-from weakly.solvers._tv_kernels import accelerated, primal_dual
+from weakly.solvers._tv_kernels import accelerated
 
 
 def prox_total_variation(
@@ -53,10 +53,6 @@ def prox_total_variation(
     SolverResult
         ``criterion`` is the largest relative gap, at the start and at the end.
 
-    See Also
-    --------
-    prox_total_variation_reference : The method of Chambolle and Pock, which this one is measured against.
-
     Examples
     --------
     >>> import numpy as np
@@ -67,54 +63,15 @@ def prox_total_variation(
     >>> result.x.ravel().round(3).tolist()
     [0.5, 0.5, 8.0]
     """
-    _check_weight(weight)
+    check_weight(weight)
     _check_dual(dual, (values.shape[1], len(edges.weights)))
     if edges.device is not None:  # compiled loops, a column for each thread, are the host's
         return ascend_columns(edges, values, weight, dual, tol, max_iter)
     steps = 1.0 / (edges.counts[edges.heads] + edges.counts[edges.tails])
-    return _run(accelerated, edges, values, weight, dual, tol, max_iter, steps)
+    return solve_columns(accelerated, edges, values, weight, dual, tol, max_iter, steps)
 
 
-def prox_total_variation_reference(
-    edges: Edges, values: np.ndarray, *, weight: float = 1.0, tol: float = 1e-4, max_iter: int = 1000
-) -> SolverResult:
-    """Smooth columns of values over a graph by the accelerated primal-dual method ([tvsvm] section 2.3).
-
-    Parameters
-    ----------
-    edges : Edges
-        The graph.
-    values : ndarray of shape (n_rows, n_columns)
-        The columns ``v``.
-    weight : float, default=1.0
-        Weight of the total variation, positive.
-    tol : float, default=1e-4
-        Largest duality gap relative to the objective, in every column.
-    max_iter : int, default=1000
-        Most iterations.
-
-    Returns
-    -------
-    SolverResult
-        As of :func:`prox_total_variation`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.graphs import affinity_graph
-    >>> from weakly.solvers import Edges
-    >>> from weakly.solvers._tv_prox import prox_total_variation_reference
-    >>> pair = Edges.of(affinity_graph([[0, 1], [1, 0]]))
-    >>> result = prox_total_variation_reference(pair, np.array([[0.0], [9.0]]), tol=1e-6)
-    >>> result.x.ravel().round(1).tolist()
-    [1.0, 8.0]
-    """
-    _check_weight(weight)
-    norm_bound = np.sqrt(2.0 * max(edges.counts.max(initial=0), 1))  # of B
-    return _run(primal_dual, edges, values, weight, None, tol, max_iter, np.array([norm_bound]))
-
-
-def _check_weight(weight: float) -> None:
+def check_weight(weight: float) -> None:
     if not 0 < weight < np.inf:
         raise ValueError(f"weight is {weight}: it must be a positive number.")
 
@@ -126,7 +83,7 @@ def _check_dual(dual: np.ndarray | None, shape: tuple[int, int]) -> None:
         )
 
 
-def _run(method, edges, values, weight, dual, tol, max_iter, steps):  # type: ignore[no-untyped-def]
+def solve_columns(method, edges, values, weight, dual, tol, max_iter, steps):  # type: ignore[no-untyped-def]
     """Solve the columns, each to its own gap; results do not depend on the number of threads."""
     columns = np.ascontiguousarray(values.T, dtype=np.float64)
     bounds = weight * edges.weights
