@@ -215,3 +215,15 @@ def test_others_refuse_to_gather_a_collection(name):
     else:
         with pytest.raises(ValueError, match=r"pass X\.compute\(\)"):
             estimator.predict(rows)
+
+
+def test_workers_are_not_sent_what_only_training_samples_have():
+    """Each estimator names it; what its docstring says of training samples is the list to compare with."""
+    per_sample = {"transduction_", "label_distributions_", "novelty_", "supervised_", "results_", "graph_"}
+    estimators = [getattr(weakly, name) for name in weakly.__all__]
+    estimators = [kind for kind in estimators if hasattr(kind, "_last_published")]
+    assert len(estimators) > 20
+    for kind in estimators:
+        documented = {name for name in per_sample if f"    {name} :" in kind.__doc__}
+        named = {name for base in kind.__mro__ for name in vars(base).get("_of_training", ())}
+        assert documented <= named, kind.__name__

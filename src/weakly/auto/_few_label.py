@@ -139,6 +139,7 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
     """
 
     _last_published = "_function"
+    _of_training = ("transduction_", "label_distributions_", "supervised_")
     _parameter_constraints: dict = {
         "mode": [StrOptions({"auto", "safe"})],
         "effort": [StrOptions({"fast", "full"})],

@@ -62,6 +62,7 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
     }
 
     _last_published = "_ensembles"  # what only a fit that came to its end has set
+    _of_training: tuple[str, ...] = ("transduction_", "label_distributions_")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

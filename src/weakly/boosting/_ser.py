@@ -118,6 +118,7 @@ class SERBoostClassifier(BoostingClassifier):
     True
     """
 
+    _of_training = ("results_",)
     _parameter_constraints: dict = {
         **BoostingClassifier._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"labeled"})],

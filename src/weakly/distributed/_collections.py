@@ -14,16 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from weakly.distributed._blocks import DaskBlocks
 
-# What a fitted estimator keeps of its training rows, and names of columns that chunks do not have.
-_LEFT_BEHIND = (
-    "transduction_",
-    "label_distributions_",
-    "novelty_",
-    "supervised_",
-    "results_",
-    "graph_",
-    "feature_names_in_",
-)
 _PARTS_LEFT_BEHIND = ("x", "held_out", "dual", "graph_side", "labels")  # of what a solver found
 
 
@@ -223,7 +213,8 @@ def fitted_values(estimator: Any, method: str, blocks: DaskBlocks, *aligned: da.
 def _light(estimator: Any) -> Any:
     """A copy that is good for new rows, and as small as can be."""
     sent = copy.copy(estimator)
-    for name in _LEFT_BEHIND:
+    kept = [name for kind in type(estimator).__mro__ for name in vars(kind).get("_of_training", ())]
+    for name in (*kept, "feature_names_in_"):  # chunks have no names
         vars(sent).pop(name, None)
     if is_dataclass(vars(sent).get("result_")):
         sent.result_ = replace(sent.result_, **dict.fromkeys(_PARTS_LEFT_BEHIND))

@@ -41,6 +41,7 @@ class RowEstimator(BaseEstimator):
     """Checks of rows: those of a fit, and new ones."""
 
     _last_published = "_function"  # what only a fit that came to its end has set
+    _of_training: tuple[str, ...] = ("transduction_", "label_distributions_")  # not for new samples
 
     def _check_rows(self, X, y):
         """Stage 1 of fit: parameters and rows, before any work."""
@@ -164,6 +165,7 @@ class KernelEstimator(RowEstimator):
 class GraphEstimator(DeviceMixin, KernelEstimator):
     """Parameters of a graph over the rows, and the graph."""
 
+    _of_training = ("graph_",)
     _parameter_constraints: dict = {
         **KernelEstimator._parameter_constraints,
         "graph": [StrOptions({"knn", "anchor"}), Graph, AnchorGraph, "array-like", "sparse matrix"],

@@ -157,6 +157,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
     True
     """
 
+    _of_training = ("novelty_",)
     _parameter_constraints: dict = {
         **GraphEstimator._parameter_constraints,
         **MACHINE_CONSTRAINTS,

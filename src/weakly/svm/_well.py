@@ -148,6 +148,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
     True
     """
 
+    _of_training = ("results_",)
     _parameter_constraints: dict = {
         **LabelMixture._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
