@@ -61,7 +61,7 @@ _PARTS = {
     "weakly.solvers._result": ("SolverResult",),
     "weakly.spaces._base": ("ScoreFunction",),
     "weakly.spaces._build": ("KernelMap",),
-    "weakly.svm._block_walk": ("WalkedRows",),
+    "weakly.svm._anchor_walks": ("WalkedRows",),
     "weakly.svm._probabilistic": ("NoveltyNearby",),
 }
 

@@ -15,9 +15,9 @@ from weakly.solvers._label_sets import SignSet
 from weakly.solvers._row_losses import TwoSided, balancing_level
 from weakly.spaces import FeatureSpace
 from weakly.svm._block_newton import MOST_GRAM_COLUMNS, BlockProblem, fit_blocks
-from weakly.svm._block_quotas import assign_block_quotas
-from weakly.svm._block_ranks import kth_largest, level_of_blocks
 from weakly.svm._block_transduction import BlockTransduction, solve_block_transduction
+from weakly.svm._border_quotas import assign_block_quotas
+from weakly.svm._order_statistics import kth_largest, level_of_blocks
 from weakly.svm._transduction_problem import Ground, Transduction
 from weakly.svm._transduction_search import solve_transduction
 

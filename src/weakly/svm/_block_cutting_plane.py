@@ -15,7 +15,8 @@ import numpy as np
 
 from weakly.solvers._cutting_plane import _FORGOTTEN, _MOST_STEPS, _ROUNDING
 from weakly.solvers._result import SolverResult
-from weakly.svm._block_mixture import (
+from weakly.svm._order_statistics import Gathered
+from weakly.svm._primal_mixture import (
     MixtureFit,
     MixtureProblem,
     Shift,
@@ -24,7 +25,6 @@ from weakly.svm._block_mixture import (
     fit_mixture,
     margins_of,
 )
-from weakly.svm._block_ranks import Gathered
 
 _SHARE_OF_TOL = 0.1  # of the machines
 _SAMPLES = 1024  # keys of a block that bound the ranks of all
@@ -83,7 +83,7 @@ def solve_block_cutting_plane(
     >>> import numpy as np
     >>> from weakly.rows._blocks import ArrayBlocks
     >>> from weakly.svm._block_cutting_plane import solve_block_cutting_plane
-    >>> from weakly.svm._block_mixture import MixtureProblem
+    >>> from weakly.svm._primal_mixture import MixtureProblem
     >>> blocks, known = ArrayBlocks(np.array([[-2.0], [-1.9], [1.9], [2.0]])), np.array([-1.0, 0, 0, 1])
     >>> problem = MixtureProblem(blocks, np.zeros(1), 0.0, np.ones(4), known)
     >>> result = solve_block_cutting_plane(problem, np.array([-1, 1, -1, 1]), least=1, most=1)
@@ -147,7 +147,7 @@ def best_labels(problem: MixtureProblem, dual: Any, vector: np.ndarray, least: i
     --------
     >>> import numpy as np
     >>> from weakly.rows._blocks import ArrayBlocks
-    >>> from weakly.svm._block_mixture import MixtureProblem
+    >>> from weakly.svm._primal_mixture import MixtureProblem
     >>> from weakly.svm._block_cutting_plane import best_labels
     >>> rows, known = ArrayBlocks(np.array([[-9.0], [0.3], [0.1], [0.2], [-1.0]])), np.array([1, 0, 0, 0, 0])
     >>> problem = MixtureProblem(rows, np.zeros(1), 0.0, np.ones(5), known)

@@ -13,7 +13,7 @@ from weakly.estimators._calibration import probabilities
 from weakly.rows._blocks import RowBlocks
 from weakly.rows._labels import LabelList
 from weakly.svm._block_newton import BlockProblem
-from weakly.svm._block_quotas import assign_block_quotas
+from weakly.svm._border_quotas import assign_block_quotas
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from scipy.special import entr, expit
 from weakly.solvers._result import SolverResult
 from weakly.solvers._row_losses import squared_hinge
 from weakly.svm._block_newton import BlockFit, BlockProblem, centered, fit_blocks, two_sided
-from weakly.svm._block_ranks import kth_largest, level_of_blocks
+from weakly.svm._order_statistics import kth_largest, level_of_blocks
 from weakly.svm._transduction_problem import Callback
 from weakly.svm._transduction_search import (
     COST_FACTORS,

@@ -13,8 +13,8 @@ from weakly.kernels import resolve_kernel
 from weakly.spaces import FeatureSpace
 from weakly.svm._block_cutting_plane import as_column, best_labels, solve_block_cutting_plane
 from weakly.svm._block_linear import LabeledBlocks, linear_scores
-from weakly.svm._block_mixture import MixtureProblem, fit_mixture
 from weakly.svm._costs import labeled_costs
+from weakly.svm._primal_mixture import MixtureProblem, fit_mixture
 
 _SUPERVISED_TOL = 1e-8
 

@@ -21,7 +21,7 @@ from weakly.rows._labels import encode_labels
 from weakly.solvers import solve_label_walk
 from weakly.solvers._range import build_in_range
 from weakly.spaces import FeatureSpace
-from weakly.svm._block_walk import BlockWalkMixin, class_ratios, hardened, if_known, scale_rows
+from weakly.svm._anchor_walks import BlockWalkMixin, class_ratios, hardened, if_known, scale_rows
 from weakly.svm._pairwise import MACHINE_CONSTRAINTS, PairwiseClassifier
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from weakly.rows._blocks import RowBlocks
 from weakly.solvers._quotas import assign_quotas
-from weakly.svm._block_ranks import Gathered, kth_largest
+from weakly.svm._order_statistics import Gathered, kth_largest
 
 _SAMPLED = 20_000  # rows whose prices are a guess; as many are then gathered at least
 _NEAR = 1e-6  # distance from a border, relative to the scores, at which rounding may decide
@@ -65,7 +65,7 @@ def assign_block_quotas(
     --------
     >>> import numpy as np
     >>> from weakly.rows._blocks import ArrayBlocks
-    >>> from weakly.svm._block_quotas import assign_block_quotas
+    >>> from weakly.svm._border_quotas import assign_block_quotas
     >>> scores = ArrayBlocks(np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0], [0.0, 4.0]]), block_rows=2)
     >>> halves = np.array([2, 2])
     >>> assign_block_quotas(scores, np.zeros(4), halves, halves).prices.tolist()

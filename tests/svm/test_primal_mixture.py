@@ -11,9 +11,9 @@ from weakly.solvers import KernelMachine, solve_cutting_plane, weigh_labels
 from weakly.solvers._label_machine import supervised_scores
 from weakly.solvers._label_sets import SignSet
 from weakly.svm import _block_cutting_plane as cutting_plane
-from weakly.svm import _block_mixture as mixture
+from weakly.svm import _primal_mixture as mixture
 from weakly.svm._block_cutting_plane import best_labels, solve_block_cutting_plane
-from weakly.svm._block_mixture import MixtureProblem, fit_mixture
+from weakly.svm._primal_mixture import MixtureProblem, fit_mixture
 
 OFFSET = 0.5
 

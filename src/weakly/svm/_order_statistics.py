@@ -76,7 +76,7 @@ def kth_largest(values: RowBlocks, k: int) -> Rank:
     --------
     >>> import numpy as np
     >>> from weakly.rows._blocks import ArrayBlocks
-    >>> from weakly.svm._block_ranks import kth_largest
+    >>> from weakly.svm._order_statistics import kth_largest
     >>> kth_largest(ArrayBlocks(np.array([5.0, 1.0, 3.0, 3.0, -np.inf]), block_rows=2), 2)
     Rank(value=3.0, n_above=1, n_equal=2)
     """
@@ -126,7 +126,7 @@ def level_of_blocks(
     --------
     >>> import numpy as np
     >>> from weakly.rows._blocks import ArrayBlocks
-    >>> from weakly.svm._block_ranks import level_of_blocks
+    >>> from weakly.svm._order_statistics import level_of_blocks
     >>> round(level_of_blocks(ArrayBlocks(np.array([1.0, 2.0, 3.0]), block_rows=2), np.array, 0.5), 9)
     2.0
     """

@@ -58,7 +58,7 @@ class MixtureProblem:
     --------
     >>> import numpy as np
     >>> from weakly.rows._blocks import ArrayBlocks
-    >>> from weakly.svm._block_mixture import MixtureProblem
+    >>> from weakly.svm._primal_mixture import MixtureProblem
     >>> rows = ArrayBlocks(np.array([[3.0], [1.0]]), block_rows=1)
     >>> MixtureProblem(rows, np.array([2.0]), 0.5, costs=np.ones(2), known=np.zeros(2)).n_params
     2
@@ -155,7 +155,7 @@ def fit_mixture(
     --------
     >>> import numpy as np
     >>> from weakly.rows._blocks import ArrayBlocks
-    >>> from weakly.svm._block_mixture import MixtureProblem, fit_mixture
+    >>> from weakly.svm._primal_mixture import MixtureProblem, fit_mixture
     >>> rows, signs = ArrayBlocks(np.array([[1.0], [-1.0]])), np.array([1, -1])
     >>> problem = MixtureProblem(rows, np.zeros(1), 0.0, costs=np.ones(2), known=signs)
     >>> fit_mixture(problem, signs[:, None], np.zeros((1, 2))).W.round(6).tolist()
