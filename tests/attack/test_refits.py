@@ -122,7 +122,7 @@ def keep_or_tell(subject, arguments, interrupt):
             return not [key for key in vars(model) if key.endswith("_")]
     if not interrupt.is_pressed:
         return True
-    results = getattr(model, "result_", None) or model.results_
+    results = model.result_
     statuses = [one.status for one in (results if isinstance(results, list) else [results])]
     model.predict(arguments[0])
     return "interrupted" in statuses and any(w.category is FitInterruptedWarning for w in caught)

@@ -28,9 +28,14 @@ def two_blobs(distance, n_rows=300, n_labeled=20, seed=0):
     return X, np.where(np.arange(n_rows) < n_labeled, y, -1), y
 
 
+def records(model):
+    """What the solver reports of each problem."""
+    return model.result_ if isinstance(model.result_, list) else [model.result_]
+
+
 def assert_same(model, expected, rel):
     """Objectives and nearly all labels agree."""
-    for found, wanted in zip(model.results_, expected.results_, strict=True):
+    for found, wanted in zip(model.results_, records(expected), strict=True):
         assert found.objective[-1] == pytest.approx(wanted.objective[-1], rel=rel)
     assert isinstance(model.transduction_, da.Array)
     assert np.mean(model.transduction_.compute() == expected.transduction_) >= 0.99
@@ -83,7 +88,7 @@ def test_two_labelings_of_three_classes(is_sparse, dtype):
     model = WellSVC(kernel="linear", **settings).fit(da.concatenate(chunks), y_rows, w_rows)
     assert_same(model, expected, rel=1e-5)
     np.testing.assert_array_equal(model.class_prior_, expected.class_prior_)
-    assert [result.n_iter for result in model.results_] == [result.n_iter for result in expected.results_]
+    assert [result.n_iter for result in model.results_] == [result.n_iter for result in records(expected)]
     wanted = expected.decision_function(gram)
     np.testing.assert_allclose(model.decision_function(X), wanted, rtol=0, atol=2e-3 * np.abs(wanted).max())
     assert model.label_distributions_.compute().dtype == dtype

@@ -40,7 +40,7 @@ def labeling_objective(settings: Mapping[str, Any], column: str, seed: int) -> f
         At most 100.
     """
     train, partial, _, _ = _drawn(settings["data"], 0.1, 0.25, seed)
-    objective = WellSVC(**settings["params"]).fit(train, partial).results_[0].objective
+    objective = WellSVC(**settings["params"]).fit(train, partial).result_.objective
     return 100.0 * float(objective[min(int(column), len(objective)) - 1] / objective[0])
 
 

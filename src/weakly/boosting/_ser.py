@@ -90,9 +90,9 @@ class SERBoostClassifier(BoostingClassifier):
         Columns of ``X``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, when ``X`` has them.
-    results_ : list of SolverResult
-        For each class, of two for the second, the objective before and after each round; the criterion is the
-        sum of all weights, relative to that before the first.
+    result_ : SolverResult or list of SolverResult
+        Objective before and after each round; the criterion is the sum of all weights, relative to that
+        before the first. One for each of more than two classes.
 
     See Also
     --------
@@ -118,7 +118,6 @@ class SERBoostClassifier(BoostingClassifier):
     True
     """
 
-    _of_training = ("results_",)
     _parameter_constraints: dict = {
         **BoostingClassifier._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"labeled"})],
@@ -191,7 +190,8 @@ class SERBoostClassifier(BoostingClassifier):
                 ensemble, scores = self._against_rest(positive, data, labels, weights, alpha, progress, start)
             self._ensembles.append(ensemble)
             columns.append(scores)
-        self.results_ = [ensemble.result() for ensemble in self._ensembles]
+        results = [ensemble.result() for ensemble in self._ensembles]
+        self.result_ = results[0] if len(results) == 1 else results
         return np.column_stack(columns)
 
     def _against_rest(self, positive, data, labels, weights, alpha, progress, before):

@@ -216,9 +216,14 @@ def _light(estimator: Any) -> Any:
     kept = [name for kind in type(estimator).__mro__ for name in vars(kind).get("_of_training", ())]
     for name in (*kept, "feature_names_in_"):  # chunks have no names
         vars(sent).pop(name, None)
-    if is_dataclass(vars(sent).get("result_")):
-        sent.result_ = replace(sent.result_, **dict.fromkeys(_PARTS_LEFT_BEHIND))
+    found = vars(sent).get("result_")
+    if found is not None:
+        sent.result_ = [_lighter(one) for one in found] if isinstance(found, list) else _lighter(found)
     return sent
+
+
+def _lighter(result: Any) -> Any:
+    return replace(result, **dict.fromkeys(_PARTS_LEFT_BEHIND)) if is_dataclass(result) else result
 
 
 def _values(rows: Any, estimator: Any, method: str, like: np.ndarray) -> np.ndarray:

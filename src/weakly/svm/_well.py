@@ -115,10 +115,10 @@ class WellSVC(ScoredClassifier, LabelMixture):
         Cost of the loss of an unlabelled row.
     kernel_ : Kernel
         Kernel with its parameters as numbers.
-    results_ : list of SolverResult
-        What the solver reports, for the second of two classes, or for every class: the objective after each
-        labeling, the labelings with their weights, and why it stopped. Labelings of a Dask collection are
-        lazy, and ``x`` is then the function, with that of the constant last.
+    result_ : SolverResult or list of SolverResult
+        What the solver reports: the objective after each labeling, the labelings with their weights, and why
+        it stopped; one for each of more than two classes. Labelings of a Dask collection are lazy, and ``x``
+        is then the function, with that of the constant last.
     n_iter_ : int
         Labelings tried, the most of any class.
 
@@ -148,7 +148,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
     True
     """
 
-    _of_training = ("results_",)
+    _of_training = ("results_",)  # of fits on Dask collections
     _parameter_constraints: dict = {
         **LabelMixture._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -282,7 +282,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
 
     def _publish(self, space, machine, results, dtype):
         self._warn_unfinished(results)
-        self.results_ = results
+        self.result_ = results[0] if len(results) == 1 else results
         self.n_iter_ = max(result.n_iter for result in results)
         self.temperature_ = prior_temperature(len(self.classes_))
         decisions = self._mix(space, machine, results).astype(dtype)
