@@ -3,7 +3,8 @@
 from weakly.losses import ScoreLoss
 from weakly.losses._transductive import Annealed, Blurred, Bump, TwoSided, balancing_level, squared_hinge
 
-RowLoss = CurvedLoss = ScoreLoss
+RowLoss = ScoreLoss
+CurvedLoss = ScoreLoss
 
 __all__ = [
     "Annealed",
