@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from weakly.losses import LOSSES
+from weakly.losses import LOSSES, resolve_loss
 
 F = np.linspace(-3, 3, 61)
 FORMULAS = {
@@ -25,26 +25,37 @@ def test_value_follows_the_formula(name, y):
     np.testing.assert_allclose(LOSSES[name].value(np.full_like(F, y), F), expected, atol=1e-15)
 
 
-@pytest.mark.parametrize("name", ["squared", "squared_hinge"])
-@pytest.mark.parametrize("y", [-1.0, 1.0])
-def test_active_part_is_the_parabola_and_carries_the_derivative(name, y):
-    loss, targets, step = LOSSES[name], np.full_like(F, y), 1e-6
-    active = loss.active(targets, F)
-    np.testing.assert_allclose(loss.value(targets, F), np.where(active, (y - F) ** 2 / 2, 0), atol=1e-15)
-    slope = (loss.value(targets, F + step) - loss.value(targets, F - step)) / (2 * step)
-    np.testing.assert_allclose(slope, np.where(active, F - y, 0), atol=1e-6)
-
-
-def test_squared_hinge_has_active_and_inactive_rows_and_the_hinge_no_parabola():
-    assert set(LOSSES["squared_hinge"].active(np.ones_like(F), F)) == {True, False}
-    assert LOSSES["hinge"].active is None
+def test_curvature_of_the_squared_hinge_is_that_of_the_parabola_inside_the_margin():
+    np.testing.assert_array_equal(LOSSES["squared_hinge"].curvature(np.ones_like(F), F), F < 1)
 
 
 @pytest.mark.parametrize("name", FORMULAS)
 @pytest.mark.parametrize("y", [-1.0, 1.0])
-def test_slopes_are_derivatives(name, y):
+def test_slopes_and_curvatures_are_derivatives(name, y):
     loss, step = LOSSES[name], 1e-6
     points = F[np.abs(y * F - 1) > 0.01]  # off the kink of the hinge
     targets = np.full_like(points, y)
     slopes = (loss.value(targets, points + step) - loss.value(targets, points - step)) / (2 * step)
     np.testing.assert_allclose(loss.slope(targets, points), slopes, atol=1e-8)
+    if loss.is_smooth:
+        slopes = (loss.slope(targets, points + step) - loss.slope(targets, points - step)) / (2 * step)
+        np.testing.assert_allclose(loss.curvature(targets, points), slopes, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_loss_at_targets_is_the_weighted_sum(name):
+    rng = np.random.default_rng(0)
+    loss, y, w, offsets = LOSSES[name], np.sign(F - 0.05), rng.uniform(size=F.shape), rng.normal(size=F.shape)
+    labeled = loss.at(y, w, offsets)
+    value, slope = labeled.value_slope(F)
+    assert value == pytest.approx(sum(w * loss.value(y, F + offsets)), rel=1e-12)
+    np.testing.assert_array_equal(slope, w * loss.slope(y, F + offsets))
+    np.testing.assert_array_equal(labeled.curvature(F), w * loss.curvature(y, F + offsets))
+
+
+def test_losses_are_found_by_name_and_kinked_ones_refused():
+    assert resolve_loss("hinge") is LOSSES["hinge"]
+    assert resolve_loss(LOSSES["logistic"], smooth=True) is LOSSES["logistic"]
+    for loss in ("hinge", LOSSES["hinge"], "no such loss"):
+        with pytest.raises(ValueError, match="use 'squared', 'squared_hinge', 'logistic'"):
+            resolve_loss(loss, smooth=True)

@@ -113,6 +113,7 @@ def public_objects():
 # Left out: extended summaries, See Also and examples, which short functions do not need.
 PASSED_OVER = {"ES01", "SA01", "SA04", "EX01"}
 PROTOCOLS = {
+    "weakly.losses._labeled.ScoreLoss",
     "weakly.spaces._base.Space",
     "weakly.spaces._base.BaseSpace",
     "weakly.spaces._smoother.Smoother",

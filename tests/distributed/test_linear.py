@@ -9,10 +9,10 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from weakly import TransductiveLinearSVC, WellSVC
+from weakly.losses._transductive import TwoSided, balancing_level
 from weakly.rows._blocks import ArrayBlocks
 from weakly.solvers import assign_quotas, fit_rows
 from weakly.solvers._label_sets import SignSet
-from weakly.solvers._row_losses import TwoSided, balancing_level
 from weakly.spaces import FeatureSpace
 from weakly.svm._block_newton import MOST_GRAM_COLUMNS, BlockProblem, fit_blocks
 from weakly.svm._block_transduction import BlockTransduction, solve_block_transduction

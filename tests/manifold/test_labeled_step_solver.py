@@ -1,5 +1,7 @@
 """The step on the side of the functions against cvxpy and its closed form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,7 @@ import scipy.sparse as sp
 from tests.oracles.dense import kernel_root
 from tests.oracles.variation import fit_variation
 from weakly.kernels import Kernel
+from weakly.losses import LOSSES
 from weakly.manifold._labeled_step import LabeledStep
 from weakly.spaces import CorrectedSpace, KernelSpace, build_smoother
 
@@ -40,12 +43,20 @@ def by_cvxpy(step, gram, values):
         step.rows,
         step.targets,
         step.weights,
-        loss=step.loss,
+        loss=step.loss.name,
         ambient=AMBIENT,
         graph_weight=0.0,
         near=values,
         coupling=COUPLING,
     )
+
+
+@pytest.mark.parametrize("kind", ["kernel", "features", "csr"])
+def test_newton_for_any_smooth_loss_is_the_closed_form_of_the_squared_one(kind):
+    unnamed = replace(LOSSES["squared"], name="a parabola")
+    (exact, _, rng), (newton, _, _) = (make_step(kind, loss, 3, tol=1e-10) for loss in ("squared", unnamed))
+    values = rng.normal(size=(20, 3))
+    np.testing.assert_allclose(newton(values).scores, exact(values).scores, atol=1e-8)
 
 
 @pytest.mark.parametrize("loss", ["squared", "hinge"])

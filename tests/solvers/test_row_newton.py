@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from tests.oracles.exact import solve_exactly
+from weakly.losses._transductive import Bump, TwoSided
 from weakly.solvers import fit_rows
 from weakly.solvers._centered_rows import CenteredRows, far_means, less_means
 from weakly.solvers._row_kernels import curved_product, row_arrays, row_products, row_sum
-from weakly.solvers._row_losses import Bump, TwoSided
 from weakly.solvers._row_newton import solve_shifted
 from weakly.spaces import FeatureSpace, KernelSpace
 

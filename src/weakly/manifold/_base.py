@@ -59,9 +59,7 @@ class LaplacianModel(GraphEstimator):
         "warm_start": ["boolean"],
     }
 
-    @property
-    def _loss_name(self):
-        return "squared"
+    _labeled_loss = "squared"  # name of a loss of weakly.losses, or a Loss
 
     def __getstate__(self):
         # The factored space of a warm start is n x n and is rebuilt on demand: it does not travel.
@@ -188,7 +186,7 @@ class LaplacianModel(GraphEstimator):
 
     def _minimize(self, space, rows, targets, weights, progress):
         """The problem on the labelled rows, or on all rows where no factorisation fits."""
-        settings = {"loss": self._loss_name, "tol": self.tol, "max_iter": self.max_iter}
+        settings = {"loss": self._labeled_loss, "tol": self.tol, "max_iter": self.max_iter}
         if self._is_direct(space, len(rows)):
             with progress.stage("solve"):
                 return solve_restricted(space, rows, targets, weights, **settings)
@@ -204,7 +202,7 @@ class LaplacianModel(GraphEstimator):
         if space.has_own_values:
             return False
         n_bytes = direct_bytes(space, n_labeled)
-        if self._loss_name == "hinge" or self.solver not in ("auto", "cg"):
+        if self._labeled_loss == "hinge" or self.solver not in ("auto", "cg"):
             require_room(n_bytes, self._device, "the direct solver", _CG_REMEDY)
             return True
         return self.solver == "auto" and fits(n_bytes)
@@ -279,7 +277,7 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
 
     def _corrects(self):
         # The solver must iterate, and without a graph there is nothing that the features fail to follow.
-        iterates = self.solver in ("auto", "cg") and self._loss_name != "hinge"
+        iterates = self.solver in ("auto", "cg") and self._labeled_loss != "hinge"
         return self.graph_penalty > 0 and iterates
 
     def _class_prior(self, labels):

@@ -9,6 +9,7 @@ import numpy as np
 
 from weakly.graphs import Graph
 from weakly.graphs._edge_list import Edges
+from weakly.losses import Loss
 from weakly.manifold._labeled_step import FunctionPoint, LabeledStep, norm, report
 from weakly.manifold._total_variation_solver import PATIENCE
 from weakly.rows._arrays import namespace
@@ -30,7 +31,7 @@ def solve_cheeger(
     weights: np.ndarray,
     start: np.ndarray,
     *,
-    loss: str | None = None,
+    loss: str | Loss | None = None,
     coupling: float = 0.1,
     step: float = 1.0,
     shares: np.ndarray,
@@ -60,8 +61,8 @@ def solve_cheeger(
         Weights of the labelled rows in the loss.
     start : ndarray of shape (n_rows, n_columns)
         First scores, in the units of ``targets``.
-    loss : {"hinge"} or None, default=None
-        A loss that the function of a step pays on labelled rows; ``None`` leaves it to the fixed labels.
+    loss : str, Loss or None, default=None
+        A loss that the function of a step pays on labeled samples; ``None`` leaves it to the fixed labels.
     coupling : float, default=0.1
         Weight of the distance between the function and the values it follows.
     step : float, default=1.0
@@ -148,7 +149,7 @@ def _follower(
     rows: np.ndarray,
     targets: np.ndarray,
     weights: np.ndarray,
-    loss: str | None,
+    loss: str | Loss | None,
     coupling: float,
 ) -> Callable[[np.ndarray], FunctionPoint]:
     """The function nearest to values, [tvsvm] Eq. (35), or with a loss on the labelled rows, Eq. (88)."""

@@ -227,9 +227,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         self.verbose = verbose
         self.random_state = random_state
 
-    @property
-    def _loss_name(self):
-        return "squared_hinge"  # of the Laplacian machine that is the start
+    _labeled_loss = "squared_hinge"  # of the Laplacian SVM that is the start
 
     def _minimize(self, space, rows, targets, weights, progress):
         is_anchored = isinstance(space.base, AnchoredSpace)

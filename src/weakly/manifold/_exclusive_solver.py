@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from weakly.losses import LOSSES, Loss
+from weakly.losses import Loss, resolve_loss
 from weakly.manifold._metric import Element, MetricProblem
 from weakly.manifold._metric_descent import Iterates, Watch, descend_accelerated, descend_lbfgs, follow
 from weakly.regularizers import Exclusive
@@ -31,7 +31,7 @@ def solve_exclusive(
     penalty: float,
     exclusive: str = "sum",
     smoothing: float = 1e-2,
-    loss: str = "squared_hinge",
+    loss: str | Loss = "squared_hinge",
     start: np.ndarray | None = None,
     solver: str = "lbfgs",
     tol: float = 1e-6,
@@ -61,8 +61,8 @@ def solve_exclusive(
         What is charged, see :class:`weakly.regularizers.Exclusive`.
     smoothing : float, default=0.01
         Where positive parts are rounded off.
-    loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
-        The loss.
+    loss : str or Loss, default="squared_hinge"
+        A smooth loss of :mod:`weakly.losses`.
     start : ndarray of shape (n_params, n_classes), optional
         Where to begin; zero by default.
     solver : {"lbfgs", "apg", "paper"}, default="lbfgs"
@@ -102,7 +102,15 @@ def solve_exclusive(
     theta = np.zeros((space.n_params, targets.shape[1])) if start is None else start.astype(np.float64)
     others = OtherRows(space.n_rows, rows) if others is None else others
     stages = [
-        _Claims(others, rows, targets, weights, LOSSES[loss], Exclusive(exclusive, width), penalty)
+        _Claims(
+            others,
+            rows,
+            targets,
+            weights,
+            resolve_loss(loss, smooth=True),
+            Exclusive(exclusive, width),
+            penalty,
+        )
         for width in (_stages(smoothing) if penalty > 0 and solver != "paper" else [smoothing])
     ]
     descend = {"lbfgs": descend_lbfgs, "apg": descend_accelerated, "paper": _descend_as_printed}[solver]

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from weakly.losses import LOSSES
+from weakly.losses import Loss, resolve_loss
 from weakly.rows._device import to_host
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._result import SolverResult
-from weakly.spaces import Smoother
+from weakly.solvers._row_newton import fit_rows
+from weakly.spaces import KernelSpace, Smoother
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,13 @@ class LabeledStep:
         ``y``.
     weights : ndarray of shape (n_labeled,)
         ``w``.
-    loss : {"squared", "hinge"}
-        The hinge has an intercept: ``max(1 - y_i (f_i + b), 0)``.
+    loss : str or Loss
+        A loss of :mod:`weakly.losses`; the hinge has an intercept: ``max(1 - y_i (f_i + b), 0)``.
     coupling : float
         ``r``.
     tol : float, default=1e-4
-        Of the hinge, in units of the scores: the steps around it are not exact either.
+        Of the hinge, in units of the scores, and of the relative gradient of smooth losses: the steps around
+        it are not exact either.
     """
 
     def __init__(
@@ -70,16 +72,17 @@ class LabeledStep:
         targets: np.ndarray,
         weights: np.ndarray,
         *,
-        loss: str,
+        loss: str | Loss,
         coupling: float,
         tol: float = 1e-4,
     ) -> None:
-        self.smoother, self.rows, self.loss, self.coupling, self.tol = smoother, rows, loss, coupling, tol
+        self.smoother, self.rows, self.coupling, self.tol = smoother, rows, coupling, tol
+        self.loss = resolve_loss(loss)
         self.targets, self.weights = targets.astype(np.float64), weights.astype(np.float64)
         self._gram = smoother.block(rows) / coupling
         self._dual: np.ndarray | None = None  # where the hinge starts: its last answer
         self._intercept: np.ndarray | float = 0.0
-        if loss == "squared":
+        if self.loss.name == "squared":
             self._cholesky = sla.cho_factor(self._gram + np.diag(1 / self.weights), check_finite=False)
 
     def __call__(self, values: np.ndarray) -> FunctionPoint:
@@ -88,19 +91,26 @@ class LabeledStep:
         return FunctionPoint(values, scores, self._intercept)
 
     def _pull(self, near: np.ndarray) -> np.ndarray:
-        if self.loss == "squared":  # [tvsvm] Eqs. (18) and (102), by Woodbury's identity
+        if self.loss.name == "squared":  # [tvsvm] Eqs. (18) and (102), by Woodbury's identity
             return sla.cho_solve(self._cholesky, self.targets - near, check_finite=False) / self.coupling
+        if self.loss.is_smooth:
+            return self._newton_pull(near) / self.coupling
         result = solve_hinge_dual(  # [tvsvm] Eqs. (90) and (130)
             self._gram, near, self.targets, self.weights, dual=self._dual, tol=self.tol
         )
         self._dual, self._intercept = result.dual, result.intercept
         return result.x / self.coupling
 
+    def _newton_pull(self, near: np.ndarray) -> np.ndarray:
+        space = KernelSpace(self._gram)
+        losses = [self.loss.at(y, self.weights, e) for y, e in zip(self.targets.T, near.T, strict=True)]
+        return np.column_stack([fit_rows(space, loss, offset=0.0, tol=self.tol).theta for loss in losses])
+
     def objective(self, point: FunctionPoint, ambient: float) -> float:
         """``sum_labelled w_i loss(y_i, f_i) + a/2 ||f||^2``, summed over columns."""
         theta = self.smoother.parameters(point.values, point.scores)
         near = to_host(point.scores[self.rows]) + point.intercept
-        losses = LOSSES[self.loss].value(self.targets, near)
+        losses = self.loss.value(self.targets, near)
         return float((self.weights @ losses).sum()) + ambient * float((theta * point.scores).sum()) / 2
 
 

@@ -204,7 +204,7 @@ class LaplacianSVC(SimplexClassifierBase):
         self.random_state = random_state
 
     @property
-    def _loss_name(self):
+    def _labeled_loss(self):
         if self.loss == "hinge" and self.solver == "cg":
             raise ValueError('solver="cg" needs a smooth loss: use loss="squared_hinge", or solver="auto".')
         return self.loss

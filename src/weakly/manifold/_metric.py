@@ -23,8 +23,8 @@ ROUNDING = 1e-13  # of the objective, relative
 _FLAT = 0.1  # share of the first slope that a search along a line may leave
 
 
-class ScoreLoss(Protocol):
-    """A smooth loss of the scores of all rows."""
+class SlopedLoss(Protocol):
+    """What descent asks of a loss of the scores of all samples, a column for each class."""
 
     def value(self, scores: np.ndarray) -> float: ...
     def slope(self, scores: np.ndarray) -> np.ndarray: ...
@@ -70,12 +70,12 @@ class MetricProblem:
     ----------
     space : DeformedSpace
         The space; it is factored, if it was not before.
-    loss : ScoreLoss
+    loss : SlopedLoss
         The loss.
     """
 
     space: DeformedSpace
-    loss: ScoreLoss
+    loss: SlopedLoss
 
     def element(self, theta: np.ndarray) -> Element:
         """The function with these parameters."""

@@ -31,10 +31,10 @@ class SimplexClassifierBase(LaplacianClassifierBase):
         if not self.simplex or targets.shape[1] == 1:
             return super()._minimize(space, rows, targets, weights, progress)
         n_bytes = direct_bytes(space, len(rows))
-        n_bytes += dense_bytes(len(rows), len(rows)) if self._loss_name == "hinge" else 0
+        n_bytes += dense_bytes(len(rows), len(rows)) if self._labeled_loss == "hinge" else 0
         require_fit(n_bytes, "the solver for simplex=True", _REMEDY)
-        settings = {"loss": self._loss_name, "tol": _TOL * self.tol, "max_iter": self.max_iter}
-        targets = (targets + 1) / 2 if self._loss_name == "squared" else targets
+        settings = {"loss": self._labeled_loss, "tol": _TOL * self.tol, "max_iter": self.max_iter}
+        targets = (targets + 1) / 2 if self._labeled_loss == "squared" else targets
         with progress.stage("iterate"):
             return solve_simplex(space, rows, targets, weights, callback=progress.count, **settings)
 

@@ -68,7 +68,7 @@ class _TotalVariationClassifier(GraphCutClassifierBase):
             targets,
             weights,
             start,
-            loss=self._loss_name,
+            loss=self._labeled_loss,
             ambient=self.ambient_penalty,
             graph_weight=self.graph_penalty,
             coupling=self.coupling,
@@ -336,6 +336,4 @@ class TotalVariationSVC(_TotalVariationClassifier):
     True
     """
 
-    @property
-    def _loss_name(self):
-        return "hinge"
+    _labeled_loss = "hinge"

@@ -9,6 +9,7 @@ import numpy as np
 
 from weakly.graphs import Graph
 from weakly.graphs._edge_list import Edges
+from weakly.losses import Loss
 from weakly.manifold._labeled_step import LabeledStep, norm, report
 from weakly.solvers._result import SolverResult
 from weakly.solvers._tv_prox import prox_total_variation
@@ -28,7 +29,7 @@ def solve_total_variation(
     weights: np.ndarray,
     start: np.ndarray,
     *,
-    loss: str = "squared",
+    loss: str | Loss = "squared",
     ambient: float = 0.01,
     graph_weight: float = 0.04,
     coupling: float = 0.1,
@@ -61,8 +62,8 @@ def solve_total_variation(
         Weights ``w`` of the labelled rows.
     start : ndarray of shape (n_rows, n_columns)
         First values of ``q``, before they are normalised.
-    loss : {"squared", "hinge"}, default="squared"
-        The loss; the hinge has an intercept.
+    loss : str or Loss, default="squared"
+        A loss of :mod:`weakly.losses`; the hinge has an intercept.
     ambient : float, default=0.01
         Weight ``a`` of the norm.
     graph_weight : float, default=0.04

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weakly.losses import LOSSES, Loss
+from weakly.losses import Loss, resolve_loss
 from weakly.rows._arrays import namespace
 from weakly.rows._device import to_host, zeros
 from weakly.solvers._graph_system import positive_ratio
@@ -36,7 +36,7 @@ def solve_conjugate(
     targets: np.ndarray,
     weights: np.ndarray,
     *,
-    loss: str = "squared",
+    loss: str | Loss = "squared",
     tol: float = 1e-6,
     max_iter: int = 1000,
     patience: int | None = None,
@@ -51,11 +51,11 @@ def solve_conjugate(
     rows : ndarray of shape (n_labeled,)
         Labelled rows.
     targets : ndarray of shape (n_labeled, n_columns)
-        Targets; +1 or -1 for "squared_hinge".
+        Targets; +1 or -1 for "squared_hinge" and "logistic".
     weights : ndarray of shape (n_labeled,)
         Weights of the labelled rows.
-    loss : {"squared", "squared_hinge"}, default="squared"
-        The loss.
+    loss : str or Loss, default="squared"
+        A smooth convex loss, see :mod:`weakly.losses`.
     tol : float, default=1e-6
         Largest relative norm of the gradient at the solution.
     max_iter : int, default=1000
@@ -88,8 +88,8 @@ def solve_conjugate(
     [1.0, 0.0, -1.0]
     """
     targets, weights = targets.astype(space.dtype), weights.astype(space.dtype)[:, None]
-    problem = _Problem(space, space.own(rows), targets, weights, LOSSES[loss])
-    pull = space.own(weights * targets)
+    problem = _Problem(space, space.own(rows), targets, weights, resolve_loss(loss, smooth=True))
+    pull = space.own(-weights * problem.loss.slope(targets, np.zeros_like(targets)))
     theta = zeros(pull, space.n_params, targets.shape[1])
     scores = zeros(pull, space.n_rows, targets.shape[1])
     scale = problem.norm(problem.adjoint(pull))
@@ -166,10 +166,10 @@ class _Problem:
         return float(losses.sum()) + float(penalty) / 2
 
     def assess(self, theta: np.ndarray, scores: np.ndarray, scale: np.ndarray) -> _Point:
-        assert self.loss.active is not None
-        active = self.weights * self.loss.active(self.targets, to_host(scores[self.rows]))
-        curvature, pull = self.space.own(active), self.space.own(active * self.targets)
-        residual = self.adjoint(pull) - self.hessian(curvature, theta, scores)
+        near = to_host(scores[self.rows])
+        pull = self.space.own(-self.weights * self.loss.slope(self.targets, near))
+        curvature = self.space.own(self.weights * self.loss.curvature(self.targets, near))
+        residual = self.adjoint(pull) - self.space.apply(theta, scores)
         criterion = float((self.norm(residual) / namespace(scale).where(scale > 0, scale, 1)).max())
         return _Point(theta, scores, curvature, residual, self.objective(theta, scores), criterion)
 

@@ -1,16 +1,20 @@
-"""Direct solvers on the labelled rows: ridge, and Newton for the squared hinge.
+"""Direct solvers on the labeled samples: ridge, and Newton's method for any smooth loss.
 
-Both minimise ``sum_i w_i loss(y_i, f_i) + ||f||^2 / 2`` over a small space, one column of targets per
-class, by Cholesky factorisations of the normal equations.
+Both minimize ``sum_i w_i loss(y_i, f_i) + ||f||^2 / 2`` over a small space, one column of targets per
+class, by Cholesky factorizations of the normal equations.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from weakly.losses import LOSSES
+from weakly.losses import LOSSES, Loss, resolve_loss
 from weakly.solvers._result import SolverResult
 from weakly.spaces import BaseSpace
+
+_SQUARED = LOSSES["squared"]
 
 
 def solve_ridge(
@@ -46,34 +50,42 @@ def solve_ridge(
     normal = space.normal_equations(weights)
     theta = normal.solve(targets)
     scores = space.scores(theta)
-    start = _assess(space, targets, weights, np.zeros_like(theta), np.zeros_like(scores), "squared")
-    end = _assess(space, targets, weights, theta, scores, "squared")
+    start = _assess(space, targets, weights, np.zeros_like(theta), np.zeros_like(scores), _SQUARED)
+    end = _assess(space, targets, weights, theta, scores, _SQUARED)
     return SolverResult(
         x=theta,
-        objective=np.array([start[0], end[0]]),
-        criterion=np.array([start[1], end[1]]),
+        objective=np.array([start.objective, end.objective]),
+        criterion=np.array([start.criterion, end.criterion]),
         n_iter=1,
-        status="converged" if end[1] <= tol else "stalled",
+        status="converged" if end.criterion <= tol else "stalled",
         held_out=_leave_one_out(targets, scores, normal.leverage()[:, None]),
     )
 
 
 def solve_newton(
-    space: BaseSpace, targets: np.ndarray, weights: np.ndarray, *, tol: float = 1e-6, max_iter: int = 100
+    space: BaseSpace,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    *,
+    loss: str | Loss = "squared_hinge",
+    tol: float = 1e-6,
+    max_iter: int = 100,
 ) -> SolverResult:
-    """Minimise ``sum_i w_i max(1 - y_i f_i, 0)^2 / 2 + ||f||^2 / 2`` by Newton's method, column by column.
+    """Minimize ``sum_i w_i loss(y_i, f_i) + ||f||^2 / 2`` by Newton's method, column by column.
 
-    On the rows inside the margin the loss is a parabola, so a Newton step is a ridge problem on them; once
-    the set of such rows repeats, the step is exact and the method ends.
+    A step is a ridge problem with the curvatures of the loss as weights. The squared hinge is a parabola
+    inside the margin: once the samples there repeat, the step is exact and the method ends.
 
     Parameters
     ----------
     space : KernelSpace or FeatureSpace
         Functions over the labelled rows.
     targets : ndarray of shape (n_rows, n_columns)
-        Signs ``y``, +1 or -1.
+        Targets ``y``; signs, +1 or -1, for "squared_hinge" and "logistic".
     weights : ndarray of shape (n_rows,)
-        Weights ``w`` of the rows, at least 0.
+        Weights ``w`` of the samples, at least 0.
+    loss : str or Loss, default="squared_hinge"
+        A smooth convex loss, see :mod:`weakly.losses`.
     tol : float, default=1e-6
         Largest relative norm of the gradient at the solution.
     max_iter : int, default=100
@@ -83,7 +95,8 @@ def solve_newton(
     -------
     SolverResult
         Objectives are summed over columns, the criterion is the largest. ``held_out`` is exact where
-        leaving a row out does not move another across the margin.
+        leaving a sample out does not change the curvature of another: for the squared hinge, where none
+        crosses the margin.
 
     Examples
     --------
@@ -94,7 +107,10 @@ def solve_newton(
     >>> result.x.ravel().round(6).tolist(), result.status
     ([0.5, -0.5], 'converged')
     """
-    columns = [_newton_column(space, y[:, None], weights, tol, max_iter) for y in targets.T]
+    columns = [
+        _newton_column(space, y[:, None], weights, resolve_loss(loss, smooth=True), tol, max_iter)
+        for y in targets.T
+    ]
     n_iter = max(column.n_iter for column in columns)
     statuses = {column.status for column in columns}
     return SolverResult(
@@ -108,29 +124,29 @@ def solve_newton(
 
 
 def _newton_column(
-    space: BaseSpace, y: np.ndarray, weights: np.ndarray, tol: float, max_iter: int
+    space: BaseSpace, y: np.ndarray, weights: np.ndarray, loss: Loss, tol: float, max_iter: int
 ) -> SolverResult:
     theta = np.zeros((space.n_params, 1), dtype=y.dtype)
     scores = np.zeros_like(y)
     history: list[tuple[float, float]] = []
     share, solved_weights = 0.0, np.zeros(0)
     for step in range(max_iter + 1):
-        objective, criterion, active_weights = _assess(space, y, weights, theta, scores, "squared_hinge")
-        history.append((objective, criterion))
+        point = _assess(space, y, weights, theta, scores, loss)
+        history.append((point.objective, point.criterion))
         # A full step whose parabola is still the loss at its end is exact: only rounding is left.
-        is_exact = share == 1 and np.array_equal(active_weights, solved_weights)
-        is_stalled = step > 0 and history[-2][0] - objective <= _rounding(objective, scores)
-        if criterion <= tol or is_exact or is_stalled or step == max_iter:
+        is_exact = share == 1 and np.array_equal(point.curvature[:, 0], solved_weights)
+        is_stalled = step > 0 and history[-2][0] - point.objective <= _rounding(point.objective, scores)
+        if point.criterion <= tol or is_exact or is_stalled or step == max_iter:
             break
-        solved_weights = active_weights
-        newton_point = space.normal_equations(active_weights).solve(y)
-        share = _search_line(space, y, weights, (theta, scores), newton_point, objective, tol)
+        solved_weights = point.curvature[:, 0]
+        newton_point = space.normal_equations(solved_weights).solve(point.vertices(scores))
+        share = _search_line(space, y, weights, loss, (theta, scores), newton_point, point.objective, tol)
         theta = theta + share * (newton_point - theta)
         scores = space.scores(theta)
-    status = "converged" if criterion <= tol else "stalled" if is_exact or is_stalled else "max_iter"
-    leverage = space.normal_equations(active_weights).leverage()[:, None]
+    status = "converged" if point.criterion <= tol else "stalled" if is_exact or is_stalled else "max_iter"
+    leverage = space.normal_equations(point.curvature[:, 0]).leverage()[:, None]
     objectives, criteria = np.array(history).T
-    held_out = np.where(active_weights[:, None] > 0, _leave_one_out(y, scores, leverage), scores)
+    held_out = _leave_one_out(point.vertices(scores), scores, leverage)
     return SolverResult(theta, objectives, criteria, len(history) - 1, status, held_out=held_out)
 
 
@@ -138,6 +154,7 @@ def _search_line(
     space: BaseSpace,
     y: np.ndarray,
     weights: np.ndarray,
+    loss: Loss,
     start: tuple[np.ndarray, np.ndarray],
     target: np.ndarray,
     objective: float,
@@ -146,10 +163,9 @@ def _search_line(
     """Share of the step towards ``target`` at which the objective does not rise; almost always all of it."""
     theta, scores = start
     step, score_step = target - theta, space.scores(target) - scores
-    loss = LOSSES["squared_hinge"]
-    # Contrary labels on equal rows cancel in the scores: the objective is then flat but for rounding, which
-    # grows with the kernel, and the gradient alone can tell that the full step solves the problem.
-    if _assess(space, y, weights, target, scores + score_step, "squared_hinge")[1] <= tol:
+    # Contrary labels on equal samples cancel in the scores: the objective is then flat but for rounding,
+    # which grows with the kernel, and the gradient alone can tell that the full step solves the problem.
+    if _assess(space, y, weights, target, scores + score_step, loss).criterion <= tol:
         return 1.0
     for share in 0.5 ** np.arange(30):
         point, values = theta + share * step, scores + share * score_step
@@ -159,22 +175,34 @@ def _search_line(
     return 0.0
 
 
+class _Point(NamedTuple):
+    """What is known of the objective at a point; slopes and curvatures with the weights of the samples."""
+
+    objective: float
+    criterion: float  # relative norm of the gradient
+    slope: np.ndarray
+    curvature: np.ndarray
+
+    def vertices(self, scores: np.ndarray) -> np.ndarray:
+        """Scores at which the parabolas of the samples are least; the given ones without curvature."""
+        step = np.divide(self.slope, self.curvature, out=np.zeros_like(scores), where=self.curvature > 0)
+        return scores - step
+
+
 def _assess(
     space: BaseSpace,
     y: np.ndarray,
     weights: np.ndarray,
     theta: np.ndarray,
     scores: np.ndarray,
-    loss_name: str,
-) -> tuple[float, float, np.ndarray]:
-    """Objective, relative norm of its gradient, and the weights of the active rows (of the first column)."""
-    loss = LOSSES[loss_name]
-    assert loss.active is not None
-    active_weights = weights[:, None] * loss.active(y, scores)
-    pull = space.adjoint(active_weights * (y - scores))
+    loss: Loss,
+) -> _Point:
+    slope = weights[:, None] * loss.slope(y, scores)
+    curvature = weights[:, None] * loss.curvature(y, scores)
+    pull = space.adjoint(-slope)
     objective = (weights @ loss.value(y, scores)).sum() + space.inner(theta, theta, scores).sum() / 2
     scale = max(np.linalg.norm(theta), np.linalg.norm(pull)) or 1.0  # the parts cancel at the optimum
-    return float(objective), float(np.linalg.norm(theta - pull) / scale), active_weights[:, 0]
+    return _Point(float(objective), float(np.linalg.norm(theta - pull) / scale), slope, curvature)
 
 
 def _rounding(objective: float, scores: np.ndarray) -> float:

@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 
+from weakly.losses import Loss
 from weakly.solvers._direct import solve_newton, solve_ridge
 from weakly.solvers._hinge import solve_hinge
 from weakly.solvers._result import SolverResult
@@ -21,7 +22,7 @@ def solve_restricted(
     targets: np.ndarray,
     weights: np.ndarray,
     *,
-    loss: str = "squared",
+    loss: str | Loss = "squared",
     tol: float = 1e-6,
     max_iter: int = 1000,
 ) -> SolverResult:
@@ -37,12 +38,12 @@ def solve_restricted(
         Targets; +1 or -1 for the hinge losses.
     weights : ndarray of shape (n_labeled,)
         Weights of the labelled rows.
-    loss : {"squared", "squared_hinge", "hinge"}, default="squared"
-        The loss; "hinge" comes with an intercept.
+    loss : str or Loss, default="squared"
+        The hinge or a smooth convex loss, see :mod:`weakly.losses`; "hinge" comes with an intercept.
     tol : float, default=1e-6
         Largest criterion of a solution.
     max_iter : int, default=1000
-        Most Newton steps for "squared_hinge", most thousands of LIBSVM steps for "hinge".
+        Most Newton steps, most thousands of LIBSVM steps for "hinge".
 
     Returns
     -------
@@ -71,12 +72,10 @@ def solve_restricted(
     match loss:
         case "squared":
             result = solve_ridge(small.space, targets, weights, tol=tol)
-        case "squared_hinge":
-            result = solve_newton(small.space, targets, weights, tol=tol, max_iter=max_iter)
         case "hinge":
             result = solve_hinge(small.space, targets, weights, tol=tol, max_iter=1000 * max_iter)
         case _:
-            raise ValueError(f"loss is {loss!r}: use 'squared', 'squared_hinge' or 'hinge'.")
+            result = solve_newton(small.space, targets, weights, loss=loss, tol=tol, max_iter=max_iter)
     theta = small.lift(result.x)
     error = 0.0 if isinstance(small.space, FeatureSpace) else _lift_error(space, rows, theta, result.x)
     if error <= max(tol, _LARGEST_ERROR):

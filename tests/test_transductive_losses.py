@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 
-from weakly.solvers._row_losses import (
+from weakly.losses._transductive import (
     Annealed,
     Blurred,
     Bump,
@@ -108,7 +108,7 @@ def test_slopes_are_differences_of_values(name, seed):
     np.testing.assert_array_equal(scores, before)
 
 
-@pytest.mark.parametrize("name", ["labels", "two sides", "tilted", "bump"])
+@pytest.mark.parametrize("name", ["labels", "two sides", "tilted", "bump", "blurred"])
 @given(seed=SEEDS)
 @settings(max_examples=40, deadline=None)
 def test_curvatures_are_differences_of_slopes(name, seed):
@@ -122,6 +122,25 @@ def test_curvatures_are_differences_of_slopes(name, seed):
         assert (np.abs(expected[is_flat]) <= 0.06 * loss.costs[is_flat]).all()
         expected[is_flat] = 0
     np.testing.assert_allclose(loss.curvature(scores), expected, atol=1e-6)
+
+
+@given(seed=SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_curvatures_of_annealed_losses_are_differences_at_a_fixed_level(seed):
+    rng = np.random.default_rng(seed)
+    labeled, scores = TwoSided(*np.zeros((2, N_ROWS))), scores_of(rng)
+    loss = Annealed(labeled, np.arange(N_ROWS), 1.3, 0.4, rng.uniform(0.5, 10))
+    gains = 1.3 * (squared_hinge(-scores) - squared_hinge(scores)) / loss.temperature
+    level = balancing_level(gains, 0.4)
+
+    def slope_at_level(scores):
+        gains = 1.3 * (squared_hinge(-scores) - squared_hinge(scores)) / loss.temperature
+        p = expit(gains - level)
+        return 1.3 * ((1 - p) * np.maximum(1 + scores, 0) - p * np.maximum(1 - scores, 0))
+
+    np.testing.assert_allclose(slope_at_level(scores), loss.slope(scores), atol=1e-8)
+    expected = np.diag(differences(slope_at_level, scores, 1e-5))
+    np.testing.assert_allclose(loss.curvature(scores), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_the_bump_has_the_height_of_the_hill():
