@@ -6,11 +6,26 @@ class, by Cholesky factorisations of the normal equations.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from weakly.losses import LOSSES
 from weakly.solvers._result import SolverResult
 from weakly.spaces import BaseSpace
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutScores:
+    """Detail of solvers that know what the model without a sample says of it.
+
+    Parameters
+    ----------
+    held_out : ndarray of shape (n_labeled, n_columns)
+        Score of each labeled sample by the model without that sample.
+    """
+
+    held_out: np.ndarray
 
 
 def solve_ridge(
@@ -32,7 +47,7 @@ def solve_ridge(
     Returns
     -------
     SolverResult
-        With exact leave-one-out scores in ``held_out``.
+        With exact leave-one-out scores in ``detail.held_out``.
 
     Examples
     --------
@@ -54,7 +69,7 @@ def solve_ridge(
         criterion=np.array([start[1], end[1]]),
         n_iter=1,
         status="converged" if end[1] <= tol else "stalled",
-        held_out=_leave_one_out(targets, scores, normal.leverage()[:, None]),
+        detail=HeldOutScores(_leave_one_out(targets, scores, normal.leverage()[:, None])),
     )
 
 
@@ -82,8 +97,8 @@ def solve_newton(
     Returns
     -------
     SolverResult
-        Objectives are summed over columns, the criterion is the largest. ``held_out`` is exact where
-        leaving a row out does not move another across the margin.
+        Objectives are summed over columns, the criterion is the largest. ``detail.held_out`` is exact
+        where leaving a row out does not move another across the margin.
 
     Examples
     --------
@@ -103,7 +118,7 @@ def solve_newton(
         criterion=np.max([_padded(column.criterion, n_iter) for column in columns], axis=0),
         n_iter=n_iter,
         status=next(status for status in ("stalled", "max_iter", "converged") if status in statuses),
-        held_out=stack_held_out(columns),
+        detail=HeldOutScores(np.hstack([column.detail.held_out for column in columns])),
     )
 
 
@@ -131,7 +146,8 @@ def _newton_column(
     leverage = space.normal_equations(active_weights).leverage()[:, None]
     objectives, criteria = np.array(history).T
     held_out = np.where(active_weights[:, None] > 0, _leave_one_out(y, scores, leverage), scores)
-    return SolverResult(theta, objectives, criteria, len(history) - 1, status, held_out=held_out)
+    detail = HeldOutScores(held_out)
+    return SolverResult(theta, objectives, criteria, len(history) - 1, status, detail=detail)
 
 
 def _search_line(
@@ -185,11 +201,6 @@ def _rounding(objective: float, scores: np.ndarray) -> float:
 def _leave_one_out(targets: np.ndarray, scores: np.ndarray, leverage: np.ndarray) -> np.ndarray:
     """``y - (y - f) / (1 - h)``: what the model without a row says of it."""
     return targets - (targets - scores) / np.maximum(1 - leverage, np.finfo(scores.dtype).eps)
-
-
-def stack_held_out(columns: list[SolverResult]) -> np.ndarray:
-    """Held-out scores of problems solved column by column, side by side."""
-    return np.column_stack([column.held_out for column in columns if column.held_out is not None])
 
 
 def _padded(history: np.ndarray, n_iter: int) -> np.ndarray:
