@@ -31,16 +31,20 @@ from sklearn.utils._param_validation import StrOptions
 import weakly
 from weakly import (
     AdaBoostMLClassifier,
+    BagMarginSVC,
     Bags,
     CitationKNNClassifier,
+    EMDDClassifier,
     FewLabelClassifier,
     InstanceTransformer,
+    KernelKMeans,
     LaplacianRLSClassifier,
     LaplacianRLSRegressor,
     LaplacianSVC,
     ProbabilisticLabelSVC,
     RMSBoostClassifier,
     SERBoostClassifier,
+    TotalVariationSVC,
     TransductiveLinearSVC,
     WellSVC,
     WestonWatkinsSVC,
@@ -232,6 +236,9 @@ COMPOSED = {
     "bags": lambda: CitationKNNClassifier().fit(BAGS, BAG_Y),
 }
 
+# A method of each kind of detail that a solver reports, beside those of the models above.
+DETAILED = [BagMarginSVC, EMDDClassifier, KernelKMeans, TotalVariationSVC, WellSVC]
+
 
 @pytest.mark.parametrize("name", COMPOSED)
 def test_composed_models_come_back(name, tmp_path):
@@ -244,7 +251,8 @@ def test_composed_models_come_back(name, tmp_path):
 
 def test_no_type_is_listed_without_need(tmp_path):
     found = {f"{kind.__module__}.{kind.__name__}" for kind in ESTIMATORS}
-    for model in [*(compose() for compose in COMPOSED.values()), table_model()[0]]:
+    detailed = [fit(make(kind))[0] for kind in DETAILED]
+    for model in [*(compose() for compose in COMPOSED.values()), *detailed, table_model()[0]]:
         save(model, tmp_path / "model.weakly")
         found |= set(skops.io.get_untrusted_types(file=tmp_path / "model.weakly"))
     assert sorted(set(trusted_types()) - found) == []

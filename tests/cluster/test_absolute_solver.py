@@ -77,7 +77,7 @@ def test_the_gap_bounds_the_distance_to_the_optimum(seed, C, space, tol):
     X, targets = problem(seed)
     space = SPACES[space](X)
     result = solve_absolute(space, targets, C, tol=tol)
-    W, beta = weights_of(space, X, result), result.dual
+    W, beta = weights_of(space, X, result), result.detail.dual
     primal = objectives(X, targets, C, W, result.intercept)
     assert result.objective[-1] == pytest.approx(primal.sum(), rel=1e-9)
     assert np.abs(beta).max() <= C
@@ -141,20 +141,21 @@ def test_starting_from_an_earlier_dual(space, passes_alone):
     X, targets = problem(5, n_rows=200, n_features=60)
     space = SPACES[space](X)
     first = solve_absolute(space, targets, 0.05, tol=1e-4)
-    again = solve_absolute(space, targets, 0.05, tol=1e-4, start=first.dual)
+    again = solve_absolute(space, targets, 0.05, tol=1e-4, start=first.detail.dual)
     assert first.n_iter > 0
     assert again.n_iter == 0
     np.testing.assert_allclose(again.x, first.x, atol=1e-9)
     changed = targets.copy()
     changed[:4, 0] *= -1
     cold = solve_absolute(space, changed, 0.05, tol=1e-4)
-    warm = solve_absolute(space, changed, 0.05, tol=1e-4, start=first.dual)
+    warm = solve_absolute(space, changed, 0.05, tol=1e-4, start=first.detail.dual)
     assert warm.criterion[0] < cold.criterion[0] / 2
     assert warm.n_iter < cold.n_iter
     assert warm.objective[-1] == pytest.approx(cold.objective[-1], rel=2e-4)
-    lower = solve_absolute(space, targets, 0.01, start=first.dual + 0.002, tol=1e-4)  # out of bounds and sum
+    outside = first.detail.dual + 0.002  # out of bounds and sum
+    lower = solve_absolute(space, targets, 0.01, start=outside, tol=1e-4)
     assert lower.converged
-    assert np.abs(lower.dual).max() <= 0.01
+    assert np.abs(lower.detail.dual).max() <= 0.01
 
 
 @pytest.mark.parametrize("space", SPACES)

@@ -120,7 +120,7 @@ def test_regressions(kernel, C, seed):
     assert reached.min() <= best * (1 + 1e-5)
     assert reached[-1] <= best * (1 + 1e-5)  # from the spectral start
     for fit in fits[:3]:
-        own = objective(2.0 * fit.result_.labels[0] - 1)
+        own = objective(2.0 * fit.result_.detail.labels[0] - 1)
         assert fit.result_.objective[-1] == pytest.approx(own, rel=1e-5)
 
 

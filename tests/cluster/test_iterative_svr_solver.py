@@ -81,12 +81,12 @@ def test_the_objective_never_rises_and_bounds_hold(seed, n_clusters, C, least, s
     result = solve_iterative_svr(space, start, C, least, 30 - least, n_clusters=n_clusters, tol=tol)
     assert (np.diff(result.objective) < 0).all()
     assert len(result.objective) == len(result.criterion) <= result.n_iter
-    assert result.labels.shape == (1, 30)
-    assert np.issubdtype(result.labels.dtype, np.integer)
-    assert np.bincount(result.labels[0], minlength=n_clusters).min() >= least
+    assert result.detail.labels.shape == (1, 30)
+    assert np.issubdtype(result.detail.labels.dtype, np.integer)
+    assert np.bincount(result.detail.labels[0], minlength=n_clusters).min() >= least
     W = result.x if isinstance(space, FeatureSpace) else X.T @ result.x
     assert W.shape == (6, 1 if n_clusters == 2 else n_clusters)
-    value = total(X @ W, W, result.intercept, result.labels[0], C, n_clusters)
+    value = total(X @ W, W, result.intercept, result.detail.labels[0], C, n_clusters)
     assert result.objective[-1] == pytest.approx(value, rel=1e-9)
     assert result.converged
     assert result.criterion[-1] <= tol
@@ -138,7 +138,7 @@ def test_blobs_from_a_noisy_start(centers, space):
     assert (noisy != codes).sum() > 8
     result = solve_iterative_svr(SPACES[space](X), noisy, 0.1, 30, 60, n_clusters=len(centers))
     assert result.converged
-    np.testing.assert_array_equal(result.labels[0], codes)
+    np.testing.assert_array_equal(result.detail.labels[0], codes)
 
 
 def test_a_start_out_of_bounds_is_not_counted():
@@ -149,8 +149,8 @@ def test_a_start_out_of_bounds_is_not_counted():
     free = solve_iterative_svr(FeatureSpace(X), start, 0.1, 0, 40, max_iter=1)
     bound = solve_iterative_svr(FeatureSpace(X), start, 0.1, 20, 20)
     assert free.objective[0] < bound.objective.min()
-    assert np.bincount(bound.labels[0]).tolist() == [20, 20]
-    assert max(np.mean(bound.labels[0] == codes), np.mean(bound.labels[0] != codes)) > 0.9
+    assert np.bincount(bound.detail.labels[0]).tolist() == [20, 20]
+    assert max(np.mean(bound.detail.labels[0] == codes), np.mean(bound.detail.labels[0] != codes)) > 0.9
 
 
 def test_bounds_of_each_cluster():
@@ -158,7 +158,7 @@ def test_bounds_of_each_cluster():
     start = np.arange(40) % 2
     least, most = np.array([25, 0]), np.array([40, 10])
     result = solve_iterative_svr(FeatureSpace(X), start, 0.1, least, most)
-    assert np.bincount(result.labels[0], minlength=2)[1] <= 10
+    assert np.bincount(result.detail.labels[0], minlength=2)[1] <= 10
 
 
 def test_stopping_early():
@@ -174,7 +174,7 @@ def test_stopping_early():
 
     interrupted = solve_iterative_svr(FeatureSpace(X), start, 0.1, 20, 60, callback=interrupt)
     assert interrupted.status == "interrupted"
-    np.testing.assert_array_equal(interrupted.labels[0], start)
+    np.testing.assert_array_equal(interrupted.detail.labels[0], start)
 
 
 def test_what_is_refused():

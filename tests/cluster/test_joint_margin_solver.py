@@ -75,12 +75,12 @@ def test_the_objective_never_rises_and_bounds_hold(seed, n_clusters, room, cost,
     result = solve_joint_margin(machine, start, n_clusters, least, most, tol=tol)
     assert (np.diff(result.objective) < 0).all()
     assert len(result.objective) == len(result.criterion) == result.n_iter
-    sizes = np.bincount(result.labels[0], minlength=n_clusters)
+    sizes = np.bincount(result.detail.labels[0], minlength=n_clusters)
     assert least <= sizes.min() <= sizes.max() <= most
     assert result.x.shape == (24, n_clusters)
     Z = X - X.mean(axis=0)
     W = Z.T @ result.x
-    signs = np.where(result.labels[0][:, None] == np.arange(n_clusters), 1.0, -1.0)
+    signs = np.where(result.detail.labels[0][:, None] == np.arange(n_clusters), 1.0, -1.0)
     short = np.maximum(1 - signs * (Z @ W), 0)
     losses = short if loss == "hinge" else short**2 / 2
     value = (W**2).sum() / 2 + (costs @ losses).sum()
@@ -95,7 +95,7 @@ def test_functions_are_the_machines_of_the_labels(loss, kind):
     machine = machine_for(X, costs, loss, kind)
     result = solve_joint_margin(machine, rng.permutation(24) % 3, 3, 6, 10, tol=1e-8)
     reference = Reference(X, costs, loss)
-    assert result.objective[-1] == pytest.approx(reference(result.labels[0], 3), rel=1e-6)
+    assert result.objective[-1] == pytest.approx(reference(result.detail.labels[0], 3), rel=1e-6)
     assert result.converged
     assert result.criterion[-1] < 1
 
@@ -128,7 +128,7 @@ def test_both_paths_agree(loss, center):
         solve_joint_margin(machine_for(X, costs, loss, kind, center=center), noisy, 3, 8, 25, tol=1e-7)
         for kind in ("linear", "kernel")
     )
-    np.testing.assert_array_equal(rows.labels, gram.labels)
+    np.testing.assert_array_equal(rows.detail.labels, gram.detail.labels)
     assert rows.objective[-1] == pytest.approx(gram.objective[-1], rel=1e-6)
     Z = X - X.mean(axis=0) if center else X
     np.testing.assert_allclose(Z @ Z.T @ rows.x, Z @ Z.T @ gram.x, atol=1e-4)
@@ -141,7 +141,7 @@ def test_blobs_from_a_noisy_start(loss, kind):
     noisy = np.where(rng.random(120) < 0.25, rng.integers(3, size=120), codes)
     assert (noisy != codes).sum() > 10
     result = solve_joint_margin(machine_for(X, np.full(120, 0.02), loss, kind, tol=1e-4), noisy, 3, 30, 55)
-    np.testing.assert_array_equal(result.labels[0], codes)
+    np.testing.assert_array_equal(result.detail.labels[0], codes)
     assert result.converged
     assert result.n_iter >= 1
 
@@ -151,13 +151,13 @@ def test_stopping_early():
     machine, start = machine_for(X, np.full(60, 0.05), "hinge"), rng.permutation(codes)
     stopped = solve_joint_margin(machine, start, 3, 15, 25, callback=lambda: True)
     assert (stopped.status, stopped.n_iter, len(stopped.objective)) == ("stopped", 1, 1)
-    np.testing.assert_array_equal(stopped.labels[0], start)
+    np.testing.assert_array_equal(stopped.detail.labels[0], start)
     cut = solve_joint_margin(machine, start, 3, 15, 25, tol=1e-9, max_iter=1)
     assert (cut.status, cut.n_iter) == ("max_iter", 1)
     again = solve_joint_margin(machine, start, 3, 15, 25, tol=1e-9)
     assert again.n_iter > 1
-    settled = solve_joint_margin(machine, again.labels[0], 3, 15, 25, tol=1e-9)
-    np.testing.assert_array_equal(settled.labels, again.labels)
+    settled = solve_joint_margin(machine, again.detail.labels[0], 3, 15, 25, tol=1e-9)
+    np.testing.assert_array_equal(settled.detail.labels, again.detail.labels)
 
 
 def test_an_interrupt_keeps_what_was_found(monkeypatch):

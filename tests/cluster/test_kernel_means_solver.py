@@ -65,9 +65,9 @@ def test_the_best_of_many_starts_is_the_best_of_all(kind, n_clusters, least, mos
         seeded = seeded_codes(space, n_clusters, 20, draws, spread_out=True)
         starts = np.vstack([starts, seeded])
     result = solve_kernel_means(space, starts, n_clusters, least=least, most=most, tol=1e-12)
-    assert result.start_energies.min() >= best - 1e-9
+    assert result.detail.start_energies.min() >= best - 1e-9
     assert result.objective[-1] == pytest.approx(best, rel=1e-9)
-    assert result.objective[-1] == pytest.approx(within(gram_of(space), result.labels, n_clusters)[0])
+    assert result.objective[-1] == pytest.approx(within(gram_of(space), result.detail.labels, n_clusters)[0])
 
 
 @settings(max_examples=60, deadline=None)
@@ -88,10 +88,10 @@ def test_runs_from_starts_out_of_bounds_count_for_what_they_become(seed, n_clust
         solve_kernel_means(space, start[None], n_clusters, least=least, most=most, tol=1e-9)
         for start in starts
     ]
-    reached = [within(gram_of(space), one.labels, n_clusters)[0] for one in single]
-    sizes = np.bincount(result.labels[0], minlength=n_clusters)
+    reached = [within(gram_of(space), one.detail.labels, n_clusters)[0] for one in single]
+    sizes = np.bincount(result.detail.labels[0], minlength=n_clusters)
     assert least <= sizes.min() <= sizes.max() <= most
-    np.testing.assert_allclose(result.start_energies, reached, atol=1e-9)
+    np.testing.assert_allclose(result.detail.start_energies, reached, atol=1e-9)
     assert result.objective[-1] == pytest.approx(min(reached), abs=1e-9)
 
 
@@ -99,10 +99,10 @@ def test_a_start_out_of_bounds_goes_on_after_its_first_round():
     """Its sum is less than any within the bounds: that must not look like the end of all gains."""
     X = np.array([0.0, 1.0, 2.0, 3.0, 50.0, 51.0])[:, None]
     result = solve_kernel_means(FeatureSpace(X), np.array([[0, 0, 0, 0, 1, 1]]), 2, least=3, most=3)
-    np.testing.assert_array_equal(result.labels, [[0, 0, 0, 1, 1, 1]])
+    np.testing.assert_array_equal(result.detail.labels, [[0, 0, 0, 1, 1, 1]])
     inside = X[:3].var() * 3 + X[3:].var() * 3
     assert result.objective[-1] == pytest.approx(inside)
-    assert result.start_energies[0] == pytest.approx(inside)
+    assert result.detail.start_energies[0] == pytest.approx(inside)
 
 
 @pytest.mark.parametrize("n_clusters", [2, 3, 5])
@@ -115,7 +115,7 @@ def test_the_same_as_scikit_learn(n_clusters, kind, seed):
     means = np.array([X[start[0] == c].mean(axis=0) for c in range(n_clusters)])
     reference = KMeans(n_clusters, init=means, n_init=1, tol=0, max_iter=1000).fit(X)
     result = solve_kernel_means(SPACES[kind](X), start, n_clusters, tol=1e-13)
-    np.testing.assert_array_equal(result.labels[0], reference.labels_)
+    np.testing.assert_array_equal(result.detail.labels[0], reference.labels_)
     assert result.objective[-1] == pytest.approx(reference.inertia_, rel=1e-9)
     np.testing.assert_allclose(result.x.T, reference.cluster_centers_, atol=1e-9)
 
@@ -138,11 +138,11 @@ def test_sums_never_rise_and_no_cluster_is_empty(seed, n_clusters, kind, room, n
     result = solve_kernel_means(space, starts, n_clusters, least=least, most=most, tol=1e-12)
     gram = gram_of(space)
     assert (np.diff(result.objective) <= 1e-9).all()
-    best = np.argmin(result.start_energies)
+    best = np.argmin(result.detail.start_energies)
     assert result.objective[0] == pytest.approx(within(gram, starts, n_clusters)[best], abs=1e-9)
-    sizes = np.bincount(result.labels[0], minlength=n_clusters)
+    sizes = np.bincount(result.detail.labels[0], minlength=n_clusters)
     assert least <= sizes.min() <= sizes.max() <= most
-    assert result.objective[-1] == pytest.approx(within(gram, result.labels, n_clusters)[0], abs=1e-9)
+    assert result.objective[-1] == pytest.approx(within(gram, result.detail.labels, n_clusters)[0], abs=1e-9)
     assert result.n_iter == len(result.objective) - 1
     spread = np.trace(gram) - gram.sum() / 20
     np.testing.assert_allclose(result.criterion[1:], -np.diff(result.objective) / (spread or 1.0), atol=1e-12)
@@ -152,9 +152,9 @@ def test_an_empty_cluster_gets_the_row_that_costs_the_least():
     rows = np.array([-10.0, -9.0, 9.0, 10.0])[:, None]
     # The means are -10, 0.5 and 9, and the nearest to both rows of the second is another one.
     filled = solve_kernel_means(FeatureSpace(rows), np.array([[0, 1, 2, 1]]), 3, max_iter=1)
-    np.testing.assert_array_equal(filled.labels, [[0, 0, 1, 2]])
+    np.testing.assert_array_equal(filled.detail.labels, [[0, 0, 1, 2]])
     same = solve_kernel_means(FeatureSpace(np.ones((5, 2))), np.array([[0, 1, 2, 0, 0]]), 3)
-    assert np.bincount(same.labels[0], minlength=3).min() >= 1
+    assert np.bincount(same.detail.labels[0], minlength=3).min() >= 1
     assert same.objective[-1] == pytest.approx(0.0, abs=1e-12)
 
 
@@ -167,9 +167,11 @@ def test_runs_together_are_runs_one_by_one(kind, least, most):
     bounds = {"least": least, "most": most}
     together = solve_kernel_means(space, starts, 3, **bounds)
     single = [solve_kernel_means(space, start[None], 3, **bounds) for start in starts]
-    np.testing.assert_allclose(together.start_energies, [one.objective[-1] for one in single], rtol=1e-12)
-    best = single[int(np.argmin(together.start_energies))]
-    np.testing.assert_array_equal(together.labels, best.labels)
+    np.testing.assert_allclose(
+        together.detail.start_energies, [one.objective[-1] for one in single], rtol=1e-12
+    )
+    best = single[int(np.argmin(together.detail.start_energies))]
+    np.testing.assert_array_equal(together.detail.labels, best.detail.labels)
     np.testing.assert_allclose(together.objective, best.objective, rtol=1e-12)
     np.testing.assert_allclose(together.x, best.x, atol=1e-12)
     assert together.n_iter == best.n_iter
@@ -180,7 +182,7 @@ def test_the_largest_score_says_the_nearest_mean(kind):
     rng = np.random.default_rng(5)
     space = SPACES[kind](rng.normal(size=(25, 3)))
     result = solve_kernel_means(space, random_codes(rng, 3, 25, 4), 4, tol=1e-12)
-    gram, codes = gram_of(space), result.labels[0]
+    gram, codes = gram_of(space), result.detail.labels[0]
     means = (codes[:, None] == np.arange(4)) / np.bincount(codes)
     distances = np.diag(gram)[:, None] - 2 * gram @ means + np.diag(means.T @ gram @ means)
     scores = space.scores(result.x) + result.intercept
@@ -202,13 +204,13 @@ def test_stopping_early():
 
     interrupted = solve_kernel_means(space, starts, 6, callback=interrupt)
     assert interrupted.status == "interrupted"
-    np.testing.assert_array_equal(interrupted.labels, stopped.labels)
+    np.testing.assert_array_equal(interrupted.detail.labels, stopped.detail.labels)
     cut = solve_kernel_means(space, starts, 6, tol=1e-12, max_iter=2)
     assert (cut.status, cut.n_iter) == ("max_iter", 2)
     none = solve_kernel_means(space, starts, 6, max_iter=0)
     assert (none.status, none.n_iter, len(none.objective)) == ("max_iter", 0, 1)
-    np.testing.assert_allclose(none.start_energies, within(gram_of(space), starts, 6))
-    np.testing.assert_array_equal(none.labels[0], starts[none.start_energies.argmin()])
+    np.testing.assert_allclose(none.detail.start_energies, within(gram_of(space), starts, 6))
+    np.testing.assert_array_equal(none.detail.labels[0], starts[none.detail.start_energies.argmin()])
     calls = []
     solve_kernel_means(space, starts, 6, callback=lambda: calls.append(1))
     assert len(calls) >= 3
@@ -222,7 +224,7 @@ def test_narrow_numbers(kind):
     starts = random_codes(rng, 5, 40, 3)
     result = solve_kernel_means(space, starts, 3)
     wide = solve_kernel_means(SPACES[kind](X.astype(float)), starts, 3)
-    np.testing.assert_array_equal(result.labels, wide.labels)
+    np.testing.assert_array_equal(result.detail.labels, wide.detail.labels)
     assert result.objective[-1] == pytest.approx(wide.objective[-1], rel=1e-4)
 
 
@@ -252,7 +254,7 @@ def test_sums_do_not_rise_where_a_matrix_is_no_kernel():
         starts = np.array([random.permutation(12) % 3 for _ in range(4)])
         result = solve_kernel_means(KernelSpace(half + half.T), starts, 3)
         assert (np.diff(result.objective) <= 0).all()
-        assert result.start_energies.min() == result.objective[-1]
+        assert result.detail.start_energies.min() == result.objective[-1]
 
 
 def test_many_starts_go_in_blocks(monkeypatch):
@@ -262,5 +264,5 @@ def test_many_starts_go_in_blocks(monkeypatch):
     at_once = solve_kernel_means(FeatureSpace(X), starts, 3)
     monkeypatch.setattr(weakly.cluster._kernel_means_solver, "_MOST_ENTRIES", 200)
     in_blocks = solve_kernel_means(FeatureSpace(X), starts, 3)
-    np.testing.assert_allclose(in_blocks.start_energies, at_once.start_energies)
-    np.testing.assert_array_equal(in_blocks.labels, at_once.labels)
+    np.testing.assert_allclose(in_blocks.detail.start_energies, at_once.detail.start_energies)
+    np.testing.assert_array_equal(in_blocks.detail.labels, at_once.detail.labels)

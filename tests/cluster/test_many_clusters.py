@@ -88,9 +88,9 @@ def test_the_lower_of_two_starts_is_published(kind, n_clusters, seed, monkeypatc
     values = [result.objective[-1] for _, result in runs]
     chosen = runs[int(np.argmin(values))][1]
     np.testing.assert_array_equal(model.result_.objective, chosen.objective)
-    assert adjusted_rand_score(chosen.labels[0], model.result_.labels[0]) == 1.0
+    assert adjusted_rand_score(chosen.detail.labels[0], model.result_.detail.labels[0]) == 1.0
     assert (
-        np.mean(model.result_.labels[0] == model.labels_) > 0.9
+        np.mean(model.result_.detail.labels[0] == model.labels_) > 0.9
     )  # the same numbers, and nearly the same rows
     assert (runs[0][0] != runs[1][0]).any()
     for start, _ in runs:

@@ -108,9 +108,9 @@ def test_rounds_lower_the_objective_to_the_formula_and_end_where_signs_agree(see
     assert result.criterion[-1] <= 1e-6
     assert abs(result.intercept) <= reach
     scores = machine.scores(result.x[None])[0] + result.intercept
-    np.testing.assert_array_equal(result.labels, np.sign(scores)[None])
+    np.testing.assert_array_equal(result.detail.labels, np.sign(scores)[None])
     # The problem of its own signs has nothing better.
-    value = ByCvxpy(Z, C, reach)(result.labels[0])[0]
+    value = ByCvxpy(Z, C, reach)(result.detail.labels[0])[0]
     assert result.objective[-1] == pytest.approx(value, rel=1e-4, abs=1e-7)
 
 
@@ -129,7 +129,7 @@ def test_groups_far_apart_are_found_from_poor_signs():
     Z, groups, rng = features(3, n_rows=90, apart=4.0)
     start = np.where(rng.random(90) < 0.3, -groups, groups)
     for machine in (linear(Z), exact(rbf_kernel(Z, gamma=0.02))):
-        labels = solve_margin_planes(machine, start, 1.0, 0.5).labels[0]
+        labels = solve_margin_planes(machine, start, 1.0, 0.5).detail.labels[0]
         assert abs(labels @ groups) == 90
 
 
@@ -167,7 +167,7 @@ def test_rows_stay_sparse_and_planes_stay_few():
     result = solve_margin_planes(machine, start, 0.1, 0.1)
     assert result.converged
     assert machine.n_scored < 100
-    assert abs(result.labels[0] @ (2 * groups - 1)) > 0.9 * n_rows
+    assert abs(result.detail.labels[0] @ (2 * groups - 1)) > 0.9 * n_rows
 
 
 def test_a_callback_ends_the_rounds():

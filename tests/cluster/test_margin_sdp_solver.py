@@ -55,7 +55,7 @@ def test_values_match_a_conic_solver(name, C, balance_cost):
     value, Z, g = conic(kernel, C, balance_cost or default_balance(kernel))
     assert result.converged
     assert result.objective[-1] == pytest.approx(value, rel=1e-5)
-    np.testing.assert_allclose(result.dual, g, atol=1e-3 * g.max())
+    np.testing.assert_allclose(result.detail.dual, g, atol=1e-3 * g.max())
     values, vectors = np.linalg.eigh(Z)
     if values[-1] > 1e-3 and values[-2] < 0.9 * values[-1]:  # else no direction of margins stands out
         z = np.sqrt(len(Z)) * vectors[:, -1]
@@ -70,10 +70,10 @@ def test_the_dual_is_feasible_and_the_gap_holds_the_optimum(C, tol):
     kernel = gram_of("rbf", 1)
     result = solve_margin_sdp(kernel, C, balance_cost=0.1, ridge=RIDGE, tol=tol)
     value = conic(kernel, C, 0.1)[0]
-    assert result.dual.min() >= 0
-    assert result.dual.max() <= C
-    assert np.linalg.eigvalsh(quadratic(kernel, 0.1) - np.diag(result.dual))[0] >= -1e-9
-    assert result.objective[-1] == pytest.approx(result.dual.sum())
+    assert result.detail.dual.min() >= 0
+    assert result.detail.dual.max() <= C
+    assert np.linalg.eigvalsh(quadratic(kernel, 0.1) - np.diag(result.detail.dual))[0] >= -1e-9
+    assert result.objective[-1] == pytest.approx(result.detail.dual.sum())
     # the best primal value met is what objective and gap say; no history passes the optimum
     assert (result.objective <= value * (1 + 1e-6)).all()
     assert (result.objective / (1 - result.criterion) >= value * (1 - 1e-6)).all()
@@ -129,7 +129,7 @@ def test_margins_are_those_of_the_coefficients_with_the_best_offset():
     assert z[np.abs(z).argmax()] > 0
     assert result.intercept == pytest.approx(-offset, abs=1e-8)
     np.testing.assert_allclose(result.x, inverse @ (z + offset), atol=1e-7)
-    np.testing.assert_array_equal(result.labels, [np.sign(z)])
+    np.testing.assert_array_equal(result.detail.labels, [np.sign(z)])
 
 
 def test_small_costs_are_paid_in_full():
@@ -145,7 +145,9 @@ def test_a_multiple_of_the_kernel_divides_costs_and_values(scale):
     plain = solve_margin_sdp(kernel, 1.0, tol=1e-6)
     scaled = solve_margin_sdp(scale * kernel, 1.0 / scale, tol=1e-6)
     np.testing.assert_allclose(scale * scaled.objective[-1], plain.objective[-1], rtol=1e-5)
-    np.testing.assert_allclose(scale * scaled.dual, plain.dual, atol=1e-4 * plain.dual.max())
+    np.testing.assert_allclose(
+        scale * scaled.detail.dual, plain.detail.dual, atol=1e-4 * plain.detail.dual.max()
+    )
     np.testing.assert_allclose(
         kernel @ (scale * scaled.x) + scaled.intercept, kernel @ plain.x + plain.intercept, atol=1e-3
     )
@@ -156,8 +158,10 @@ def test_the_order_of_rows_does_not_matter():
     plain = solve_margin_sdp(kernel, 1.0, tol=1e-6)
     permuted = solve_margin_sdp(kernel[np.ix_(order, order)], 1.0, tol=1e-6)
     assert permuted.objective[-1] == pytest.approx(plain.objective[-1], rel=1e-5)
-    np.testing.assert_allclose(permuted.dual, plain.dual[order], atol=1e-4 * plain.dual.max())
-    np.testing.assert_array_equal(permuted.labels, plain.labels[:, order])
+    np.testing.assert_allclose(
+        permuted.detail.dual, plain.detail.dual[order], atol=1e-4 * plain.detail.dual.max()
+    )
+    np.testing.assert_array_equal(permuted.detail.labels, plain.detail.labels[:, order])
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
@@ -165,7 +169,7 @@ def test_the_order_of_rows_does_not_matter():
 def test_two_blobs_are_split(share, C):
     is_first = np.random.default_rng(0).permutation(np.arange(60) < 60 * share)
     X = rows_of(7, n=60) + 8.0 * is_first[:, None]
-    (labels,) = solve_margin_sdp(Kernel("rbf", gamma=0.02)(X), C).labels
+    (labels,) = solve_margin_sdp(Kernel("rbf", gamma=0.02)(X), C).detail.labels
     truth = np.where(is_first, 1.0, -1.0)
     assert abs(labels @ truth) == 60
 
@@ -193,7 +197,7 @@ def test_a_callback_and_the_limit_end_the_steps():
     assert (stopped.status, stopped.n_iter) == ("stopped", 3)
     assert (limited.status, limited.n_iter) == ("max_iter", 3)
     np.testing.assert_array_equal(stopped.objective, whole.objective[:4])
-    np.testing.assert_array_equal(limited.dual, stopped.dual)
+    np.testing.assert_array_equal(limited.detail.dual, stopped.detail.dual)
 
 
 @pytest.mark.parametrize(
@@ -219,8 +223,8 @@ def test_the_scale_of_the_kernel_is_that_of_the_cost(scale):
     expected = solve_margin_sdp(kernel, 1.0, tol=1e-6)
     result = solve_margin_sdp(scale * kernel, 1.0 / scale, tol=1e-6)
     np.testing.assert_allclose(scale * result.objective[-1], expected.objective[-1], rtol=1e-5)
-    np.testing.assert_allclose(scale * result.dual, expected.dual, atol=1e-4)
-    np.testing.assert_array_equal(result.labels, expected.labels)
+    np.testing.assert_allclose(scale * result.detail.dual, expected.detail.dual, atol=1e-4)
+    np.testing.assert_array_equal(result.detail.labels, expected.detail.labels)
     np.testing.assert_allclose(scale * kernel @ result.x, kernel @ expected.x, atol=1e-3)
 
 
@@ -230,4 +234,4 @@ def test_where_no_margin_is_worth_its_cost(C):
     """Zero margins cost ``C`` for each row, and nothing is cheaper."""
     result = solve_margin_sdp(gram_of("rbf", 0), C)
     assert result.converged
-    assert result.objective[-1] == pytest.approx(C * len(result.dual), rel=1e-3)
+    assert result.objective[-1] == pytest.approx(C * len(result.detail.dual), rel=1e-3)

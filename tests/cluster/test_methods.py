@@ -154,7 +154,7 @@ def test_the_inertia_of_bounded_means_is_that_of_the_labels(n_rows, n_clusters, 
     model = KernelKMeans(n_clusters, **params).fit(X)
     groups = [X[model.labels_ == c] for c in range(n_clusters)]
     assert model.inertia_ == pytest.approx(sum(len(rows) * rows.var(axis=0).sum() for rows in groups))
-    assert model.inertia_ == pytest.approx(model.result_.start_energies.min())
+    assert model.inertia_ == pytest.approx(model.result_.detail.start_energies.min())
     assert (np.diff(model.result_.objective) <= 1e-9).all()
 
 
@@ -470,7 +470,7 @@ def test_results_have_the_numbers_of_the_labels(kind):
     for seed in range(4):  # clusters keep or change their numbers
         X, _ = two_blobs(seed=seed)
         model = make(kind).fit(X)
-        found = model.result_.labels[0]
+        found = model.result_.detail.labels[0]
         codes = found if found.dtype.kind == "i" else (found > 0).astype(int)
         np.testing.assert_array_equal(codes, model.labels_)
 
@@ -491,7 +491,7 @@ def test_the_inertia_is_that_of_the_labels():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = KernelKMeans(3, kernel="linear", random_state=0, **params).fit(X)
-        means = np.array([X[model.result_.labels[0] == code].mean(axis=0) for code in range(3)])
+        means = np.array([X[model.result_.detail.labels[0] == code].mean(axis=0) for code in range(3)])
         assert model.inertia_ == pytest.approx(np.sum((X - means[model.labels_]) ** 2))
 
 

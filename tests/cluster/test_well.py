@@ -14,6 +14,7 @@ from weakly import WellClustering
 from weakly.cluster._rounding import agreeing
 from weakly.cluster._starts import alignment_start, given_start, kmeans_start, spectral_start
 from weakly.solvers import KernelMachine, SolverResult
+from weakly.solvers._cutting_plane import LabelingMixture
 from weakly.solvers._label_machine import box
 from weakly.solvers._label_sets import SignSet
 from weakly.spaces import FeatureSpace
@@ -68,7 +69,7 @@ def test_objectives_fall_to_the_relaxation_and_not_below(loss, seed):
         assert result.objective[-1] >= bound * (1 - 1e-5)
         if oracle == "restarts":
             assert result.objective[-1] <= bound * (1 + 1e-3)
-        for split in result.labels:
+        for split in result.detail.labels:
             assert any((split[0] * split == other).all() for other in splits)
 
 
@@ -103,8 +104,8 @@ def test_every_split_keeps_to_the_balance(n_rows, balance, init, center, loss, s
     model.fit(X)
     least, most = bounds(balance, n_rows)
     assert 1 <= least <= model.labels_.sum() <= most
-    assert ((model.result_.labels > 0).sum(axis=1) >= least).all()
-    assert ((model.result_.labels > 0).sum(axis=1) <= most).all()
+    assert ((model.result_.detail.labels > 0).sum(axis=1) >= least).all()
+    assert ((model.result_.detail.labels > 0).sum(axis=1) <= most).all()
     assert model.labels_[0] == 0
     np.testing.assert_allclose(model.shares_, np.bincount(model.labels_, minlength=2) / n_rows)
     differs = model.predict(X) != model.labels_  # only where rows have the score of the threshold
@@ -222,7 +223,7 @@ def test_labelings_are_turned_to_agree(n_labels, seed):
     weights, dual = rng.dirichlet(np.ones(n_labels)), rng.random(12)
     result = SolverResult(
         x=dual, objective=np.zeros(1), criterion=np.zeros(1), n_iter=1, status="converged",
-        labels=labels, label_weights=weights,
+        detail=LabelingMixture(labels, weights=weights),
     )  # fmt: skip
     turned = agreeing(machine, result)
 
@@ -230,7 +231,7 @@ def test_labelings_are_turned_to_agree(n_labels, seed):
         mixed = weights @ (turns[:, None] * labels * dual)
         return mixed @ machine.kernel @ mixed
 
-    found = norm(np.einsum("ti,ti->t", turned.labels, labels) / 12)
+    found = norm(np.einsum("ti,ti->t", turned.detail.labels, labels) / 12)
     every = [norm(turns) for turns in all_signs(NONE, NONE, n_labels, 0, n_labels)]
     assert found >= norm(np.ones(n_labels)) - 1e-9
     assert found >= 0.8 * max(every)  # ascent in one coordinate at a time from several starts
@@ -241,8 +242,8 @@ def test_labelings_are_turned_to_agree(n_labels, seed):
 def test_splits_of_a_mixture_turn_with_the_numbers_of_clusters():
     X, y = two_blobs(distance=4.0)
     model, mirrored = WellClustering(init=y).fit(X), WellClustering(init=1 - y).fit(X)
-    np.testing.assert_array_equal(mirrored.result_.labels, -model.result_.labels)
-    assert np.mean((model.result_.labels[0] > 0) == model.labels_) > 0.9
+    np.testing.assert_array_equal(mirrored.result_.detail.labels, -model.result_.detail.labels)
+    assert np.mean((model.result_.detail.labels[0] > 0) == model.labels_) > 0.9
 
 
 @each_start

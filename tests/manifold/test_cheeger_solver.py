@@ -46,7 +46,7 @@ def test_no_cut_with_these_labels_is_better(sizes, seed, loss):
     graph, X, codes, rows = planted(sizes, seed)
     W = graph.affinity.toarray()
     result = solve(graph, X, rows, signs_of(codes[rows], 2), loss=loss)
-    cut = sweep_cut(graph, result.graph_side[:, 0], rows, np.array([-1, 1]))
+    cut = sweep_cut(graph, result.detail.graph_side[:, 0], rows, np.array([-1, 1]))
     best = min(cut_ratio(W, labels == 1) for labels in labelings(len(codes), 2, rows, codes[rows]))
     assert cut.ratio == pytest.approx(best)
     assert cut.n_wrong == 0
@@ -61,7 +61,7 @@ def test_energies_are_ratios_of_the_scores(sizes, loss):
         result = solve(graph, X, rows, targets, loss=loss, max_iter=max_iter, tol=0.0)
         assert (result.status, result.n_iter) == ("max_iter", max_iter)
         assert len(result.objective) == len(result.criterion) == max_iter + 1
-        energy = sum(median_ratio(W, f) for f in result.graph_side.T)
+        energy = sum(median_ratio(W, f) for f in result.detail.graph_side.T)
         assert result.objective[-1] == pytest.approx(energy)
     np.testing.assert_allclose(result.objective[:2], solve(
         graph, X, rows, targets, loss=loss, max_iter=1, tol=0.0
@@ -72,17 +72,17 @@ def test_a_single_column_keeps_the_signs_of_labels():
     graph, X, codes, rows = planted((6, 6), 0)
     start = np.linspace(-1, 1, 12)[::-1, None].copy()  # against the labels
     result = solve(graph, X, rows, signs_of(codes[rows], 2), start=start)
-    assert np.sign(result.graph_side[rows, 0]).tolist() == [-1, 1]
-    assert np.linalg.norm(result.graph_side) == pytest.approx(np.sqrt(12))
+    assert np.sign(result.detail.graph_side[rows, 0]).tolist() == [-1, 1]
+    assert np.linalg.norm(result.detail.graph_side) == pytest.approx(np.sqrt(12))
 
 
 def test_several_columns_are_indicators():
     graph, X, codes, rows = planted((5, 4, 3), 0)
     result = solve(graph, X, rows, signs_of(codes[rows], 3), shares=[0.5, 0.3, 0.2])
-    np.testing.assert_array_equal(result.graph_side[rows] > 0, np.eye(3, dtype=bool))
-    assert result.graph_side.min() >= 0
+    np.testing.assert_array_equal(result.detail.graph_side[rows] > 0, np.eye(3, dtype=bool))
+    assert result.detail.graph_side.min() >= 0
     np.testing.assert_allclose(
-        np.linalg.norm(result.graph_side, axis=0), np.sqrt(12 * np.array([0.5, 0.3, 0.2]))
+        np.linalg.norm(result.detail.graph_side, axis=0), np.sqrt(12 * np.array([0.5, 0.3, 0.2]))
     )
 
 
@@ -99,7 +99,7 @@ def test_no_labeling_in_three_classes_is_better(seed, loss):
         return (cuts / np.minimum(indicators.sum(axis=0), (~indicators).sum(axis=0))).sum()
 
     best = min(map(energy, labelings(len(codes), 3, rows, codes[rows])))
-    assert energy(result.graph_side.argmax(axis=1)) == pytest.approx(best)
+    assert energy(result.detail.graph_side.argmax(axis=1)) == pytest.approx(best)
 
 
 @pytest.mark.parametrize("tol", [0.0, 1e-3, 0.1])
@@ -125,7 +125,7 @@ def test_a_cut_for_nothing_ends_the_iteration(n_classes, loss):
     assert (result.status, result.n_iter) == ("converged", 0)
     assert result.objective.tolist() == [0.0]
     found = solve(graph, X, rows, targets, loss=loss)
-    labels = found.graph_side[:, 0] > 0 if n_classes == 2 else found.graph_side.argmax(axis=1)
+    labels = found.detail.graph_side[:, 0] > 0 if n_classes == 2 else found.detail.graph_side.argmax(axis=1)
     np.testing.assert_array_equal(labels, codes)
 
 
@@ -138,12 +138,12 @@ def test_isolated_rows_and_constant_starts(n_classes, loss):
     targets = signs_of(codes[rows], n_classes)
     for where, start in ((alone, None), (alone, np.zeros((len(codes), targets.shape[1])))):
         result = solve(where, X, rows, targets, start=start, loss=loss)
-        assert all(np.isfinite(a).all() for a in (result.x, result.graph_side, result.criterion))
+        assert all(np.isfinite(a).all() for a in (result.x, result.detail.graph_side, result.criterion))
         assert np.isfinite(result.objective[-1])
     empty = affinity_graph(np.zeros((len(codes), len(codes))))
     result = solve(empty, X, rows, targets, loss=loss, start=np.zeros((len(codes), targets.shape[1])))
     assert result.converged
-    assert np.isfinite(result.graph_side).all()
+    assert np.isfinite(result.detail.graph_side).all()
 
 
 def test_the_callback_stops_and_so_does_an_interrupt():
@@ -175,7 +175,7 @@ def test_a_bad_start_is_left(n_classes, loss):
     start = signs_of(codes, n_classes) + 2 * rng.normal(size=(len(codes), targets.shape[1]))
     result = solve(graph, X, rows, targets, start=start, loss=loss)
     W = graph.affinity.toarray()
-    energy = sum(median_ratio(W, f) for f in result.graph_side.T)
+    energy = sum(median_ratio(W, f) for f in result.detail.graph_side.T)
     assert energy == pytest.approx(result.objective[-1])
     assert energy < 0.2 * result.objective[0]
 

@@ -52,7 +52,7 @@ def fit(estimator, X, y, **params):
     best = model.classes_[model.label_distributions_.argmax(axis=1)]
     assert (best == model.transduction_).all()
     np.testing.assert_allclose(model.class_prior_.sum(), 1)
-    side = model.result_.graph_side
+    side = model.result_.detail.graph_side
     assert side.shape == (n_rows, 1 if n_classes == 2 else n_classes)
     assert np.isfinite(side).all()
     assert np.isfinite(model.result_.x).all()
@@ -380,12 +380,12 @@ def test_the_start_with_the_lower_end_is_kept(estimator, digits):
     alone = fit(estimator, X, partial, resplit=False)
     energies = []
     for end in (alone, model):
-        affinity, codes = end.graph_.affinity, end.result_.graph_side.argmax(axis=1)
+        affinity, codes = end.graph_.affinity, end.result_.detail.graph_side.argmax(axis=1)
         masks = [codes == code for code in range(10)]
         energies.append(sum(affinity[m][:, ~m].sum() / min(m.sum(), (~m).sum()) for m in masks))
-    assert energies[0] == pytest.approx(alone.result_.start_energies[0], rel=1e-5)
-    assert energies[1] == pytest.approx(model.result_.start_energies.min(), rel=1e-5)
-    assert alone.result_.start_energies.tolist() == model.result_.start_energies[:1].tolist()
+    assert energies[0] == pytest.approx(alone.result_.detail.start_energies[0], rel=1e-5)
+    assert energies[1] == pytest.approx(model.result_.detail.start_energies.min(), rel=1e-5)
+    assert alone.result_.detail.start_energies.tolist() == model.result_.detail.start_energies[:1].tolist()
 
 
 @all_four

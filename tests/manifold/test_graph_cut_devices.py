@@ -66,8 +66,8 @@ def test_prox_takes_the_steps_of_numpy(problem, weight, tol, max_iter):
     np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-10)
     np.testing.assert_allclose(found.criterion, expected.criterion, rtol=1e-4, atol=1e-12)
     # The dual of one is a start for the other.
-    again = prox_total_variation(edges, values, **settings, dual=found.dual.numpy())
-    warm = prox_total_variation(edges.to("cpu"), torch.from_numpy(values), **settings, dual=found.dual)
+    again = prox_total_variation(edges, values, **settings, dual=found.detail.dual.numpy())
+    warm = prox_total_variation(edges.to("cpu"), torch.from_numpy(values), **settings, dual=found.detail.dual)
     np.testing.assert_allclose(warm.x.numpy(), again.x, atol=1e-10)
     assert warm.n_iter == (0 if tol else max_iter)
 
@@ -79,7 +79,7 @@ def test_gap_of_the_prox_is_that_of_its_dual(problem, dtype):
     result = prox_total_variation(Edges.of(graph).to("cpu"), v, weight=0.3, tol=1e-3)
     assert result.x.dtype == dtype
     B, weights = incidence_of(graph)
-    p, v = result.dual.numpy().T, v.numpy().astype(float)
+    p, v = result.detail.dual.numpy().T, v.numpy().astype(float)
     assert (np.abs(p) <= 0.3 * weights[:, None] + 1e-12).all()
     g = v - B.T @ p
     np.testing.assert_allclose(result.x.numpy(), g, atol=1e-6 if dtype == torch.float32 else 1e-12)
@@ -176,7 +176,7 @@ def test_iterations_are_those_of_numpy(kind, n_columns):
         assert isinstance(found.x, np.ndarray)
         # Products with an exact kernel are in float32 on either side.
         atol = 1e-6 if kind == "features" else 1e-4
-        np.testing.assert_allclose(found.graph_side, expected.graph_side, atol=atol)
+        np.testing.assert_allclose(found.detail.graph_side, expected.detail.graph_side, atol=atol)
         np.testing.assert_allclose(found.x, expected.x, atol=100 * atol)
         np.testing.assert_allclose(found.objective[-1], expected.objective[-1], rtol=1e-4)
 
@@ -196,7 +196,7 @@ def test_cuts_are_those_of_numpy(estimator, approximation, dtype, blobs):
     # Products with an exact kernel are in float32 on either side, and the hinge is solved to 1e-4 in a step.
     is_double = approximation == "nystroem" and dtype == np.float64
     atol = (1e-4 if "SVC" in type(estimator).__name__ else 1e-6) if is_double else 1e-3
-    np.testing.assert_allclose(found.result_.graph_side, expected.result_.graph_side, atol=atol)
+    np.testing.assert_allclose(found.result_.detail.graph_side, expected.result_.detail.graph_side, atol=atol)
     np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=atol)
     np.testing.assert_array_equal(found.transduction_, expected.transduction_)
     assert found.n_iter_ == expected.n_iter_
@@ -225,7 +225,7 @@ def test_the_same_result_in_every_run(blobs):
     X, partial = blobs[0].copy(), blobs[1]
     model = TotalVariationRLSClassifier(random_state=0, device="cpu", approximation="nystroem")
     X.flags.writeable = False  # which PyTorch would warn of
-    sides = [clone(model).fit(X, partial).result_.graph_side for _ in range(2)]
+    sides = [clone(model).fit(X, partial).result_.detail.graph_side for _ in range(2)]
     np.testing.assert_array_equal(*sides)
 
 
@@ -236,7 +236,9 @@ def test_two_classes_are_those_of_numpy():
     for estimator in CUTS:
         model = clone(estimator).set_params(graph=graph, random_state=0)
         expected, found = (clone(model).set_params(device=d).fit(X, partial) for d in (None, "cpu"))
-        np.testing.assert_allclose(found.result_.graph_side, expected.result_.graph_side, atol=1e-3)
+        np.testing.assert_allclose(
+            found.result_.detail.graph_side, expected.result_.detail.graph_side, atol=1e-3
+        )
         np.testing.assert_array_equal(found.transduction_, expected.transduction_)
 
 

@@ -360,7 +360,7 @@ def test_wide_sparse_rows_iterate_when_a_factor_would_not_fit(monkeypatch):
     y = np.full(150, -1)
     y[:4] = [0, 1, 0, 1]
     model = LaplacianRLSClassifier(kernel="linear", early_stopping=False).fit(X, y)
-    assert model.result_.held_out is None  # only the iterative solver leaves it out
+    assert model.result_.detail is None  # only the iterative solver leaves it out
     monkeypatch.setenv("WEAKLY_MEMORY_LIMIT", "1GB")
     direct = LaplacianRLSClassifier(kernel="linear").fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), direct.decision_function(X), atol=1e-3)

@@ -88,7 +88,7 @@ def test_result_is_that_of_the_solver(blobs, loss):
         space, labeled, targets_of(loss, y[labeled]), weights[labeled], loss=loss, tol=100 * model.tol
     )
     assert model.n_iter_ == result.n_iter > 1
-    assert model.result_.held_out is None
+    assert model.result_.detail is None
     np.testing.assert_allclose(shares_of(model, X), space.scores(result.x) + 1 / 3, atol=1e-6)
     np.testing.assert_allclose(model.result_.intercept, result.intercept, atol=1e-6)
 

@@ -49,7 +49,7 @@ def assert_optimal(cut, result, loss, graph_weight):
     assert result.converged
     assert result.objective[-1] == pytest.approx(oracle.value, rel=1e-5)
     np.testing.assert_allclose(cut.gram @ result.x, oracle.scores, atol=2e-3)
-    np.testing.assert_allclose(result.graph_side, oracle.scores, atol=2e-3)
+    np.testing.assert_allclose(result.detail.graph_side, oracle.scores, atol=2e-3)
 
 
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
@@ -82,11 +82,12 @@ def test_objective_is_that_of_the_two_sides(loss):
     losses = (
         (cut.targets - margins) ** 2 / 2 if loss == "squared" else np.maximum(1 - cut.targets * margins, 0)
     )
-    variation = sum(roughness(W, q, 1) for q in result.graph_side.T)
+    variation = sum(roughness(W, q, 1) for q in result.detail.graph_side.T)
     expected = (cut.weights @ losses).sum() + AMBIENT / 2 * np.vdot(result.x, f) + 0.04 * variation
     assert result.objective[-1] == pytest.approx(expected, rel=1e-4)
     shorter = cut.solve(loss=loss, max_iter=6, tol=0.0)
-    change = np.linalg.norm(result.graph_side - shorter.graph_side) / np.linalg.norm(shorter.graph_side)
+    after, before = result.detail.graph_side, shorter.detail.graph_side
+    change = np.linalg.norm(after - before) / np.linalg.norm(before)
     assert result.criterion[-1] == pytest.approx(change)
     np.testing.assert_allclose(shorter.objective, result.objective[:7])
     assert len(result.objective) == len(result.criterion) == 8
@@ -103,9 +104,9 @@ def test_normalised_values_settle_on_a_cut():
     result = solve_total_variation(
         smoother, graph, rows, truth[rows, None], np.ones(2), X[:, :1], normalize=normalize, tol=0.0
     )
-    np.testing.assert_array_equal(np.sign(result.graph_side[:, 0]), truth)
-    np.testing.assert_allclose(result.graph_side.mean(), 0, atol=1e-12)
-    np.testing.assert_allclose(result.graph_side.std(), 1)
+    np.testing.assert_array_equal(np.sign(result.detail.graph_side[:, 0]), truth)
+    np.testing.assert_allclose(result.detail.graph_side.mean(), 0, atol=1e-12)
+    np.testing.assert_allclose(result.detail.graph_side.std(), 1)
     assert (result.status, result.n_iter) == ("converged", 20)  # no row ever changed its class
     assert result.criterion[-1] == 0 < result.criterion[-2]
 
@@ -127,7 +128,7 @@ def test_an_interrupt_returns_the_last_state():
     cut = Cut(0)
     result = cut.solve(callback=interrupt, tol=0.0)
     assert (result.status, result.n_iter, len(result.objective)) == ("interrupted", 3, 4)
-    np.testing.assert_array_equal(result.graph_side, cut.solve(max_iter=3, tol=0.0).graph_side)
+    np.testing.assert_array_equal(result.detail.graph_side, cut.solve(max_iter=3, tol=0.0).detail.graph_side)
 
 
 def test_an_interrupt_in_the_first_step_returns_the_start(monkeypatch):
@@ -138,7 +139,7 @@ def test_an_interrupt_in_the_first_step_returns_the_start(monkeypatch):
     cut = Cut(0)
     result = cut.solve()
     assert (result.status, result.n_iter, len(result.objective)) == ("interrupted", 0, 1)
-    np.testing.assert_array_equal(result.graph_side, cut.start)
+    np.testing.assert_array_equal(result.detail.graph_side, cut.start)
 
 
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
@@ -148,7 +149,7 @@ def test_any_number_of_threads_gives_the_same(loss, monkeypatch):
         monkeypatch.setattr("weakly._threads._most_threads", lambda n_threads=n_threads: n_threads)
         results.append(cut.solve(loss=loss, max_iter=30))
     np.testing.assert_array_equal(results[0].x, results[1].x)
-    np.testing.assert_array_equal(results[0].graph_side, results[1].graph_side)
+    np.testing.assert_array_equal(results[0].detail.graph_side, results[1].detail.graph_side)
     np.testing.assert_array_equal(results[0].objective, results[1].objective)
 
 

@@ -121,7 +121,7 @@ def test_energies_are_those_of_the_formula(cause, form, spread):
     expected = np.array([loop_energy(problem, start, problem.scales, cause) for start in problem.starts])
     order = np.argsort(expected)
     result = solve(problem, cause=cause, max_iter=0)
-    np.testing.assert_allclose(result.start_energies, expected[order], rtol=1e-9)
+    np.testing.assert_allclose(result.detail.start_energies, expected[order], rtol=1e-9)
     np.testing.assert_allclose(result.x[:, 0], problem.starts[order], rtol=1e-10)
     np.testing.assert_allclose(result.x[:, 1], np.tile(problem.scales, (len(order), 1)), rtol=1e-12)
     assert (result.n_iter, result.status) == (0, "max_iter")
@@ -148,9 +148,9 @@ def test_starts_on_instances_of_negative_bags(cause, fit_scales, form):
     problem.starts = problem.plain[~problem.is_positive[problem.bag_of]][:2].copy()
     assert_gradients(problem, cause, fit_scales, step=1e-4)
     begin, end = solve(problem, cause=cause, fit_scales=fit_scales, max_iter=0), solve(problem, cause=cause)
-    assert begin.start_energies.min() > 10  # - log 1e-6 is 13.8
-    assert np.isfinite(begin.start_energies).all()
-    assert end.start_energies.max() < begin.start_energies.min() - 5  # they all get away
+    assert begin.detail.start_energies.min() > 10  # - log 1e-6 is 13.8
+    assert np.isfinite(begin.detail.start_energies).all()
+    assert end.detail.start_energies.max() < begin.detail.start_energies.min() - 5  # they all get away
 
 
 @pytest.mark.parametrize("cause", CAUSES)
@@ -173,10 +173,10 @@ def test_energies_as_low_as_those_of_a_general_minimiser(cause):
 def test_the_best_concept_is_a_minimum_of_the_formula(cause, fit_scales):
     problem = make_problem(3, n_bags=20, n_features=2)
     result = solve(problem, cause=cause, fit_scales=fit_scales, tol=1e-7, max_iter=1000)
-    for concept, energy in zip(result.x, result.start_energies, strict=True):
+    for concept, energy in zip(result.x, result.detail.start_energies, strict=True):
         assert loop_energy(problem, *concept, cause) == pytest.approx(energy, rel=1e-6)
-    assert (np.diff(result.start_energies) >= 0).all()
-    assert result.objective[-1] == result.start_energies[0] < result.objective[0]
+    assert (np.diff(result.detail.start_energies) >= 0).all()
+    assert result.objective[-1] == result.detail.start_energies[0] < result.objective[0]
     if fit_scales:
         return
     np.testing.assert_allclose(result.x[:, 1], np.tile(problem.scales, (len(problem.starts), 1)), rtol=1e-14)
@@ -204,7 +204,7 @@ def test_choosing_instances_never_raises_the_energy(monkeypatch):
             recorded.clear()
             result = solve(problem, cause="one")
             energies = np.array(recorded[2:])  # the two before are those of the beginning alone
-            assert result.start_energies[0] == energies.min()
+            assert result.detail.start_energies[0] == energies.min()
             assert (np.diff(energies[:-1]) < 0).all()  # only the last may have failed
             n_rounds += len(energies)
     assert n_rounds > 3 * 24
@@ -244,7 +244,7 @@ def test_forms_and_blocks_make_no_difference(cause, monkeypatch):
         assert result.x.dtype == np.float64
         np.testing.assert_allclose(result.objective, expected.objective, rtol=1e-4)
         if name == "float32":
-            np.testing.assert_array_equal(result.start_energies, expected.start_energies)
+            np.testing.assert_array_equal(result.detail.start_energies, expected.detail.start_energies)
 
 
 @pytest.mark.parametrize("cause", CAUSES)

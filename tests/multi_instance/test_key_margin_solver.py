@@ -53,18 +53,18 @@ def test_groups_that_are_full_partly_used_and_unused_meet_their_conditions(seed)
     result = solve_group_hinge(Z @ Z.T, signs, groups, costs, tol=1e-9)
     slack = 1 - signs * (Z @ Z.T @ result.x + result.intercept)
     worst = np.array([slack[groups == g].max() for g in range(len(costs))])
-    used = np.array([result.dual[groups == g].sum() for g in range(len(costs))])
+    used = np.array([result.detail.dual[groups == g].sum() for g in range(len(costs))])
     full = used > costs * (1 - 1e-9)
-    assert (result.dual >= 0).all()
+    assert (result.detail.dual >= 0).all()
     assert (used <= costs * (1 + 1e-9)).all()
-    assert signs @ result.dual == pytest.approx(0, abs=1e-9)
+    assert signs @ result.detail.dual == pytest.approx(0, abs=1e-9)
     assert full.any()
     assert (~full & (used > 0)).any()
     assert (used == 0).any()
     assert (worst[full] >= -1e-7).all()
     np.testing.assert_allclose(worst[~full & (used > 0)], 0, atol=1e-7)
     assert (worst[used == 0] <= 1e-7).all()
-    active = result.dual > 0  # only the worst rows of a group carry coefficients
+    active = result.detail.dual > 0  # only the worst rows of a group carry coefficients
     np.testing.assert_allclose(slack[active], worst[groups[active]], atol=1e-7)
     assert max(np.bincount(groups[active])) > 1
 
@@ -75,8 +75,8 @@ def test_the_gap_is_that_of_the_returned_points():
     w = Z.T @ result.x
     slack = 1 - signs * (Z @ w + result.intercept)
     primal = w @ w / 2 + sum(c * max(slack[groups == g].max(), 0) for g, c in enumerate(costs))
-    bound = result.dual.sum() - w @ w / 2
-    np.testing.assert_array_equal(result.x, signs * result.dual)
+    bound = result.detail.dual.sum() - w @ w / 2
+    np.testing.assert_array_equal(result.x, signs * result.detail.dual)
     assert result.objective[-1] == pytest.approx(primal)
     assert result.criterion[-1] == pytest.approx((primal - bound) / primal, rel=1e-6)
     assert 1e-9 < result.criterion[-1] < 1e-1
@@ -88,14 +88,14 @@ def test_an_earlier_dual_saves_steps(seed):
     Z, signs, groups, costs = group_problem(seed)
     before = solve_group_hinge(Z @ Z.T, signs, groups, costs, tol=1e-6)
     moved = Z + 0.01 * np.random.default_rng(seed + 50).normal(size=Z.shape)
-    kept = before.dual.copy()
+    kept = before.detail.dual.copy()
     cold = solve_group_hinge(moved @ moved.T, signs, groups, costs, tol=1e-6)
-    warm = solve_group_hinge(moved @ moved.T, signs, groups, costs, dual=before.dual, tol=1e-6)
-    np.testing.assert_array_equal(before.dual, kept)  # what was handed over stays as it is
+    warm = solve_group_hinge(moved @ moved.T, signs, groups, costs, dual=before.detail.dual, tol=1e-6)
+    np.testing.assert_array_equal(before.detail.dual, kept)  # what was handed over stays as it is
     assert warm.objective[-1] == pytest.approx(cold.objective[-1], rel=1e-5)
     np.testing.assert_allclose(moved.T @ warm.x, moved.T @ cold.x, atol=1e-4)
     assert warm.n_iter < cold.n_iter
-    again = solve_group_hinge(Z @ Z.T, signs, groups, costs, dual=before.dual, tol=1e-6)
+    again = solve_group_hinge(Z @ Z.T, signs, groups, costs, dual=before.detail.dual, tol=1e-6)
     assert again.n_iter < before.n_iter / 5
 
 
@@ -175,7 +175,7 @@ def gram_of(problem):
 def test_the_last_representatives_have_the_largest_scores(seed):
     Z, bag_of, is_positive, costs, _ = bag_problem(seed)
     result = solve_bag_margin(Z @ Z.T, bag_of, is_positive, costs, tol=1e-8)
-    scores, (choice,) = scores_of(result, Z), result.labels
+    scores, (choice,) = scores_of(result, Z), result.detail.labels
     assert (choice[~is_positive[bag_of]] == -1).all()
     for bag in np.flatnonzero(is_positive):
         rows = np.flatnonzero(bag_of == bag)
@@ -187,7 +187,7 @@ def test_the_last_representatives_have_the_largest_scores(seed):
 def test_the_last_signs_are_those_of_the_scores_with_one_positive_in_each_positive_bag(seed):
     Z, bag_of, is_positive, costs, _ = bag_problem(seed)
     result = solve_instance_margin(Z @ Z.T, bag_of, is_positive, costs, tol=1e-8)
-    scores, (choice,) = scores_of(result, Z), result.labels
+    scores, (choice,) = scores_of(result, Z), result.detail.labels
     expected = np.full(len(Z), -1.0)
     for bag in np.flatnonzero(is_positive):
         rows = np.flatnonzero(bag_of == bag)
@@ -244,7 +244,7 @@ def test_planted_keys_give_the_best_of_all(solver, seed):
     result = solver(Z @ Z.T, bag_of, is_positive, costs, tol=1e-8)
     best = BRUTE_FORCE[solver](Z, bag_of, is_positive, costs)
     assert result.objective[-1] == pytest.approx(best, rel=1e-5)
-    assert (result.labels[0][keys] == 1).all()
+    assert (result.detail.labels[0][keys] == 1).all()
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -106,7 +106,7 @@ def test_bags_of_one_are_rows_of_an_ordinary_machine():
     new = rng.normal(size=(9, 2))
     expected = rbf_kernel(new, X, gamma=0.5) @ (signs * dual)
     np.testing.assert_allclose(model.decision_function(new), expected, atol=1e-6)
-    assert model.result_.labels.shape == (1, 30)
+    assert model.result_.detail.labels.shape == (1, 30)
 
 
 def test_all_forms_of_bags_agree(data):
@@ -139,11 +139,11 @@ def test_several_key_instances(data):
         (data.X, data.bags), data.bag_y
     )
     positive = data.bag_y[data.bags] == 1
-    chosen = model.result_.labels[:, positive]
+    chosen = model.result_.detail.labels[:, positive]
     np.testing.assert_allclose(np.unique(chosen), [0, 1 / n_keys])
     sums = np.array([np.bincount(data.bags[positive], weights=label) for label in chosen])
     np.testing.assert_allclose(sums[:, np.unique(data.bags[positive])], 1.0)
-    assert (model.result_.labels[:, ~positive] == -1).all()
+    assert (model.result_.detail.labels[:, ~positive] == -1).all()
 
 
 def test_a_precomputed_kernel_equals_the_kernel(data):

@@ -55,7 +55,7 @@ def test_ascent_on_whole_arrays_takes_the_steps_of_compiled_loops(rng):
         found = ascend_columns(edges, values, 0.5, dual, 1e-6, 1000)
         assert (found.n_iter, found.status) == (wanted.n_iter, wanted.status)
         np.testing.assert_allclose(found.x, wanted.x, atol=1e-10)
-        np.testing.assert_allclose(found.dual, wanted.dual, atol=1e-10)
+        np.testing.assert_allclose(found.detail.dual, wanted.detail.dual, atol=1e-10)
 
 
 @both_kinds

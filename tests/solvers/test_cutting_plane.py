@@ -170,9 +170,9 @@ def test_objectives_fall_to_the_relaxation_and_not_below(how, loss, seed):
     assert result.objective[-1] >= bound * (1 - 1e-5)
     assert result.objective[0] == pytest.approx(max(alone), rel=1e-5)
     assert len(result.objective) == len(result.criterion) == result.n_iter
-    assert result.label_weights.sum() == pytest.approx(1.0)
-    assert len(result.labels) == len(result.label_weights)
-    assert all(any((row == label).all() for label in labels) for row in result.labels)
+    assert result.detail.weights.sum() == pytest.approx(1.0)
+    assert len(result.detail.labels) == len(result.detail.weights)
+    assert all(any((row == label).all() for label in labels) for row in result.detail.labels)
 
 
 def test_weights_that_did_not_settle_are_said_to_be_so(monkeypatch):
@@ -199,12 +199,12 @@ def test_why_it_stopped():
     best = labels[int(np.argmin([oracle(machine, label[None]) for label in labels]))]
     full = solve_cutting_plane(machine, labels[0], tol=1e-6, max_labels=50)
     assert full.status in ("converged", "stalled")
-    assert len(full.labels) > 1
+    assert len(full.detail.labels) > 1
     assert solve_cutting_plane(machine, labels[0], tol=1e-6, max_labels=1).status == "max_iter"
     assert solve_cutting_plane(machine, labels[0], tol=1e-6, callback=lambda: True).status == "stopped"
     interrupted = solve_cutting_plane(machine, labels[0], tol=1e-6, callback=interrupt)
     assert (interrupted.status, interrupted.n_iter) == ("interrupted", 1)
-    np.testing.assert_array_equal(interrupted.labels, labels[:1])
+    np.testing.assert_array_equal(interrupted.detail.labels, labels[:1])
     assert solve_cutting_plane(machine, best, tol=0.5).status == "converged"
     with pytest.raises(ValueError, match="use one of step, ascent, restarts"):
         solve_cutting_plane(machine, best, oracle="best")

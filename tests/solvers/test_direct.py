@@ -50,7 +50,7 @@ def test_ridge_is_kernel_ridge(penalty):
 @pytest.mark.parametrize("kind", KINDS)
 def test_ridge_leave_one_out_is_refitting_without_each_row(kind):
     problem = make_problem(kind)
-    held_out = solve_ridge(problem.space, problem.y, problem.weights).held_out
+    held_out = solve_ridge(problem.space, problem.y, problem.weights).detail.held_out
     for row in range(len(problem.y)):
         rest = without(problem, row)
         theta = solve_ridge(rest.space, rest.y, rest.weights).x
@@ -124,7 +124,7 @@ def test_newton_leave_one_out_is_exact_where_no_row_crosses_the_margin(kind, siz
         score, active_without = refitted_newton(problem, row)
         if (np.delete(active, row) == np.delete(active_without, row)).all():
             n_exact += 1
-            np.testing.assert_allclose(result.held_out[row, 0], score, atol=1e-9)
+            np.testing.assert_allclose(result.detail.held_out[row, 0], score, atol=1e-9)
     assert n_exact >= len(active) // 2
     assert active.all() == (size < 1 and kind == "kernel")  # rows beyond the margin are covered too
 
@@ -139,8 +139,10 @@ def test_a_row_of_weight_zero_is_absent(solver, kind):
     smaller = SOLVERS[solver](*rest[::2], rest.weights)
     left_out = score_left_out(problem, smaller.x, 7).ravel()
     np.testing.assert_allclose(problem.space.scores(result.x)[7], left_out, atol=1e-9)
-    np.testing.assert_allclose(result.held_out[7], left_out, atol=1e-9)
-    np.testing.assert_allclose(np.delete(result.held_out, 7, axis=0), smaller.held_out, atol=1e-9)
+    np.testing.assert_allclose(result.detail.held_out[7], left_out, atol=1e-9)
+    np.testing.assert_allclose(
+        np.delete(result.detail.held_out, 7, axis=0), smaller.detail.held_out, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -150,7 +152,7 @@ def test_without_any_weight_nothing_is_learned(solver, kind, capfd):
     result = SOLVERS[solver](problem.space, problem.y, np.zeros(len(problem.y)))
     assert result.converged
     assert not result.x.any()
-    assert not result.held_out.any()
+    assert not result.detail.held_out.any()
     assert capfd.readouterr() == ("", "")  # LAPACK complains there of empty matrices
 
 
@@ -193,8 +195,8 @@ def test_float32_stays_float32(solver):
     single = SOLVERS[solver](
         KernelSpace(space.gram.astype(np.float32)), y.astype(np.float32), weights.astype(np.float32)
     )
-    assert single.x.dtype == single.held_out.dtype == np.float32
-    np.testing.assert_allclose(single.held_out, double.held_out, atol=1e-3)
+    assert single.x.dtype == single.detail.held_out.dtype == np.float32
+    np.testing.assert_allclose(single.detail.held_out, double.detail.held_out, atol=1e-3)
 
 
 def test_result_is_frozen_and_converged_only_by_status():

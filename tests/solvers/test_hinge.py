@@ -102,7 +102,7 @@ def test_held_out_scores_are_those_of_machines_fitted_on_the_other_folds(kind, n
     problem = make_problem(kind, n_columns=1)
     y = -np.ones(40)
     y[np.argsort(problem.Z[:, -1])[:n_positive]] = 1
-    held_out = solve_hinge(problem.space, y[:, None], problem.weights, tol=1e-8).held_out[:, 0]
+    held_out = solve_hinge(problem.space, y[:, None], problem.weights, tol=1e-8).detail.held_out[:, 0]
     splits = StratifiedKFold(min(10, n_positive)).split(y, y)
     expected = refitted(design_of(problem), y, problem.weights, splits)
     np.testing.assert_allclose(held_out, expected, atol=1e-5)
@@ -113,7 +113,7 @@ def test_without_its_only_row_a_sign_is_never_said(sign):
     problem = make_problem("kernel", n_rows=8, n_columns=1)
     y = np.full(8, -sign)
     y[2] = sign
-    held_out = solve_hinge(problem.space, y[:, None], problem.weights, tol=1e-8).held_out[:, 0]
+    held_out = solve_hinge(problem.space, y[:, None], problem.weights, tol=1e-8).detail.held_out[:, 0]
     assert held_out[2] == -sign
     others = [(rest, fold) for rest, fold in LeaveOneOut().split(y) if fold[0] != 2]
     expected = refitted(problem.space.gram, y, problem.weights, others)

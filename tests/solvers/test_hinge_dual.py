@@ -65,7 +65,7 @@ def test_with_an_identity_matrix_it_is_the_prox(seed, n_rows, size, same_weights
     result = solve_hinge_dual(np.eye(n_rows), offsets, y, weights, tol=1e-10)
     closed = prox_hinge(offsets, y, weights)
     np.testing.assert_allclose(offsets + result.x, closed.x, atol=1e-8)
-    np.testing.assert_allclose(result.dual, closed.dual, atol=1e-8)
+    np.testing.assert_allclose(result.detail.dual, closed.detail.dual, atol=1e-8)
     np.testing.assert_allclose(result.intercept, closed.intercept, atol=1e-8)
     assert result.objective[-1] == pytest.approx(closed.objective[-1], rel=1e-7, abs=1e-12)
 
@@ -73,7 +73,7 @@ def test_with_an_identity_matrix_it_is_the_prox(seed, n_rows, size, same_weights
 def test_dual_point_certifies_the_gap():
     gram, Z, offsets, y, weights = offset_problem(size=3.0)
     result = solve_hinge_dual(gram, offsets, y, weights, tol=1e-2)
-    beta, w = result.dual, weights[:, None]
+    beta, w = result.detail.dual, weights[:, None]
     assert ((beta >= 0) & (beta <= w)).all()
     np.testing.assert_allclose((y * beta).sum(axis=0), 0, atol=1e-12)
     np.testing.assert_array_equal(result.x, y * beta)
@@ -91,8 +91,8 @@ def test_violation_is_below_the_tolerance(tol):
     gram, _, offsets, y, weights = offset_problem(size=3.0)
     result = solve_hinge_dual(gram, offsets, y, weights, tol=tol)
     residuals = y - offsets - gram @ result.x
-    growing = np.where(y > 0, result.dual < weights[:, None], result.dual > 0)
-    shrinking = np.where(y > 0, result.dual > 0, result.dual < weights[:, None])
+    growing = np.where(y > 0, result.detail.dual < weights[:, None], result.detail.dual > 0)
+    shrinking = np.where(y > 0, result.detail.dual > 0, result.detail.dual < weights[:, None])
     lead = np.where(growing, residuals, -np.inf).max(axis=0) - np.where(shrinking, residuals, np.inf).min(
         axis=0
     )
@@ -123,18 +123,18 @@ def test_compiled_steps_are_those_of_the_twin():
     for n_iter in (1, 7, 30):
         result = solve_hinge_dual(gram, offsets, y, weights, tol=1e-300, max_iter=n_iter)
         twin = [numpy_twin(gram, offsets[:, k], y[:, k], weights, n_iter) for k in range(3)]
-        np.testing.assert_allclose(result.dual, np.column_stack(twin), atol=1e-12)
+        np.testing.assert_allclose(result.detail.dual, np.column_stack(twin), atol=1e-12)
         assert (result.status, result.n_iter) == ("max_iter", n_iter)
 
 
 def test_a_solution_is_a_start_without_steps():
     gram, _, offsets, y, weights = offset_problem(size=3.0)
     cold = solve_hinge_dual(gram, offsets, y, weights)
-    again = solve_hinge_dual(gram, offsets, y, weights, dual=cold.dual)
+    again = solve_hinge_dual(gram, offsets, y, weights, dual=cold.detail.dual)
     assert cold.n_iter > 20
     assert again.n_iter <= 1
     np.testing.assert_allclose(again.x, cold.x, atol=1e-6)
-    near = solve_hinge_dual(gram, offsets + 1e-4 * np.sin(offsets), y, weights, dual=cold.dual)
+    near = solve_hinge_dual(gram, offsets + 1e-4 * np.sin(offsets), y, weights, dual=cold.detail.dual)
     assert near.n_iter < cold.n_iter
     assert near.criterion[0] < 1e-3 < cold.criterion[0]
     assert near.converged
@@ -143,7 +143,7 @@ def test_a_solution_is_a_start_without_steps():
 @pytest.mark.parametrize("change", ["heavier", "other signs", "smaller box", "outside", "one side"])
 def test_any_start_leads_to_the_same_point(change):
     gram, _, offsets, y, weights = offset_problem(size=3.0)
-    dual = solve_hinge_dual(gram, offsets, y, weights).dual
+    dual = solve_hinge_dual(gram, offsets, y, weights).detail.dual
     if change == "heavier":
         dual = dual + 0.1
     elif change == "other signs":
@@ -156,8 +156,8 @@ def test_any_start_leads_to_the_same_point(change):
         dual = np.where(y > 0, dual, 0)
     cold = solve_hinge_dual(gram, offsets, y, weights, tol=1e-8)
     warm = solve_hinge_dual(gram, offsets, y, weights, tol=1e-8, dual=dual)
-    np.testing.assert_allclose((y * warm.dual).sum(axis=0), 0, atol=1e-10)
-    assert ((warm.dual >= 0) & (warm.dual <= weights[:, None])).all()
+    np.testing.assert_allclose((y * warm.detail.dual).sum(axis=0), 0, atol=1e-10)
+    assert ((warm.detail.dual >= 0) & (warm.detail.dual <= weights[:, None])).all()
     np.testing.assert_allclose(scores_of(warm, gram, offsets), scores_of(cold, gram, offsets), atol=1e-6)
 
 
@@ -176,14 +176,14 @@ def test_equal_rows_of_both_signs_have_no_curvature():
     y, weights = np.array([[1.0], [1.0], [-1.0]]), np.array([2.0, 1.0, 1.0])
     result = solve_hinge_dual(gram, np.zeros((3, 1)), y, weights, tol=1e-10)
     np.testing.assert_allclose(scores_of(result, gram, 0), 1, atol=1e-9)
-    np.testing.assert_allclose(result.dual[2], 1, atol=1e-9)
+    np.testing.assert_allclose(result.detail.dual[2], 1, atol=1e-9)
     assert result.objective[-1] == pytest.approx(2.0)
 
 
 def test_the_bias_is_the_mean_of_the_free_rows_or_the_middle_of_the_bounds():
     gram, _, offsets, y, weights = offset_problem(size=3.0)
     rough = solve_hinge_dual(gram, offsets, y, weights, tol=1e-2)
-    free = (rough.dual > 0) & (rough.dual < weights[:, None])
+    free = (rough.detail.dual > 0) & (rough.detail.dual < weights[:, None])
     residuals = y - offsets - gram @ rough.x
     np.testing.assert_allclose(rough.intercept, np.mean(residuals, axis=0, where=free), atol=1e-12)
     y, weights = np.array([[1.0], [-1.0]]), np.full(2, 0.25)
@@ -213,7 +213,7 @@ def test_result_does_not_depend_on_threads_or_other_columns(monkeypatch):
     one = solve_hinge_dual(gram, offsets, y, weights)
     np.testing.assert_array_equal(one.x, several.x)
     alone = solve_hinge_dual(gram, offsets[:, [2]], y[:, [2]], weights)
-    np.testing.assert_array_equal(alone.dual[:, 0], several.dual[:, 2])
+    np.testing.assert_array_equal(alone.detail.dual[:, 0], several.detail.dual[:, 2])
 
 
 def test_float32_stays():

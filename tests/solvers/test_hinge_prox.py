@@ -50,7 +50,7 @@ def test_optimality_conditions_hold_and_no_point_nearby_is_better(seed, n_rows, 
     if rounded:  # so that corners coincide and flat pieces are common
         values = values.round()
     result = prox_hinge(values, targets, weights)
-    h, b, beta, w = result.x, result.intercept, result.dual, weights[:, None]
+    h, b, beta, w = result.x, result.intercept, result.detail.dual, weights[:, None]
     margins = targets * (h + b)
     assert (beta >= 0).all()
     assert (beta <= w).all()
@@ -89,7 +89,7 @@ def test_a_flat_piece_is_found_despite_rounding(n_rows):
     result = prox_hinge(values, targets, weights)
     # All rows stay short of their margins: -1 - 7 + 0.3 <= b <= 1 + 3 - 0.2.
     np.testing.assert_allclose(result.intercept, (-7.7 + 3.8) / 2, atol=1e-9)
-    np.testing.assert_array_equal(result.dual[:, 0], weights)
+    np.testing.assert_array_equal(result.detail.dual[:, 0], weights)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -97,7 +97,7 @@ def test_one_sign_moves_nothing_but_the_bias(sign):
     values = sign * np.array([[0.1, 4.0], [0.7, 3.0], [-2.0, 5.0]])
     result = prox_hinge(values, np.full((3, 2), sign), np.ones(3))
     np.testing.assert_array_equal(result.x, values)
-    np.testing.assert_array_equal(result.dual, 0)
+    np.testing.assert_array_equal(result.detail.dual, 0)
     np.testing.assert_allclose(result.intercept, [sign * 3.0, sign * -2.0])
     assert result.objective[-1] == pytest.approx(0, abs=1e-15)
     assert result.criterion[-1] < 1e-6

@@ -50,9 +50,10 @@ def test_dual_point_certifies_the_gap():
     result = prox_total_variation(edges, values, weight=0.4, tol=1e-3)
     B = np.zeros((len(edges.heads), 12))
     B[np.arange(len(B)), edges.heads], B[np.arange(len(B)), edges.tails] = 1, -1
-    assert (np.abs(result.dual) <= 0.4 * edges.weights + 1e-12).all()
-    np.testing.assert_allclose(result.x, values - B.T @ result.dual.T, atol=1e-12)
-    gaps = (0.4 * edges.weights[:, None] * np.abs(B @ result.x) - result.dual.T * (B @ result.x)).sum(axis=0)
+    assert (np.abs(result.detail.dual) <= 0.4 * edges.weights + 1e-12).all()
+    np.testing.assert_allclose(result.x, values - B.T @ result.detail.dual.T, atol=1e-12)
+    slopes = B @ result.x
+    gaps = (0.4 * edges.weights[:, None] * np.abs(slopes) - result.detail.dual.T * slopes).sum(axis=0)
     objectives = 0.4 * edges.weights @ np.abs(B @ result.x) + ((result.x - values) ** 2).sum(axis=0) / 2
     assert result.criterion[-1] == pytest.approx(np.max(gaps / objectives), rel=1e-6)
     assert result.objective[-1] == pytest.approx(objectives.sum())
@@ -119,7 +120,7 @@ def test_a_warm_start_has_little_left_to_do():
     X = np.random.default_rng(0).normal(size=(300, 3))
     edges, values = Edges.of(neighbor_graph(X)), X[:, :2]
     cold = prox_total_variation(edges, values, weight=0.2, tol=1e-6)
-    warm = prox_total_variation(edges, values + 1e-4, weight=0.2, tol=1e-6, dual=cold.dual)
+    warm = prox_total_variation(edges, values + 1e-4, weight=0.2, tol=1e-6, dual=cold.detail.dual)
     assert warm.n_iter < cold.n_iter / 2
     assert warm.criterion[0] < 1e-3 < cold.criterion[0]
 

@@ -131,7 +131,7 @@ def test_several_classes_and_given_shares(kernel):
     assert np.mean(model.transduction_ == y) > 0.95
     np.testing.assert_allclose(model.class_prior_, [0.5, 0.25, 0.25])
     assert len(model.result_) == 3
-    counts = [(result.labels[0][partial < 0] > 0).sum() for result in model.result_]
+    counts = [(result.detail.labels[0][partial < 0] > 0).sum() for result in model.result_]
     assert sum(counts) == (partial < 0).sum()
     assert model.predict_proba(X).shape == (120, 3)
 
@@ -160,7 +160,7 @@ def test_shares_decide_how_many_rows_a_labeling_gives_a_class(loss):
     n_unlabeled = (partial < 0).sum()
     for class_prior, expected in ((0.25, 0.25), ([3, 1], 0.25), ("labeled", 0.5)):
         model = WellSVC(class_prior=class_prior, loss=loss).fit(X, partial)
-        for labeling in model.result_.labels:
+        for labeling in model.result_.detail.labels:
             assert (labeling[partial < 0] > 0).sum() == round(expected * n_unlabeled)
             np.testing.assert_array_equal(labeling[partial >= 0] > 0, partial[partial >= 0] == 1)
 
@@ -172,7 +172,7 @@ def test_without_shares_the_first_labeling_is_that_of_a_supervised_machine():
     alone = LinearSVC(C=0.5, fit_intercept=False, dual=True, tol=1e-9, max_iter=10**6)
     scores = alone.fit(X[labeled], partial[labeled]).decision_function(X[~labeled])
     assert model.class_prior_ is None
-    np.testing.assert_array_equal(model.result_.labels[0][~labeled] > 0, scores > 0)
+    np.testing.assert_array_equal(model.result_.detail.labels[0][~labeled] > 0, scores > 0)
 
 
 def test_errors_say_what_to_do():
@@ -258,13 +258,13 @@ def test_refined_is_a_machine_on_the_labeling_nearest_to_its_own_scores():
         return signs
 
     mixture = WellSVC(**params).fit(X @ X.T, partial)
-    assert len(mixture.result_.labels) > 1
+    assert len(mixture.result_.detail.labels) > 1
     costs = np.where(unlabeled, mixture.C_unlabeled_, 1.0)
     signs = nearest(mixture.decision_function(X @ X.T))
     before = [objective(signs, costs)[1]]
     for n_rounds in (1, 2, 20):
         model = WellSVC(**params, refine=n_rounds).fit(X @ X.T, partial)
-        (found,) = model.result_.labels
+        (found,) = model.result_.detail.labels
         if n_rounds == 1:
             np.testing.assert_array_equal(found, signs)
         scores, value = objective(found, costs)

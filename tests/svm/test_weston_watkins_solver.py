@@ -101,8 +101,8 @@ def test_sure_rows_have_a_variable_for_each_other_class():
     """Memory: n (C - 1) numbers for sure rows, n C (C - 1) / 2 for unsure ones."""
     _, hard = problem(0, 5, hard=True)
     X, soft = problem(0, 5)
-    assert len(solve_weston_watkins(FeatureSpace(X), hard).dual) == 19 * 4
-    assert len(solve_weston_watkins(FeatureSpace(X), soft).dual) == 19 * 10
+    assert len(solve_weston_watkins(FeatureSpace(X), hard).detail.dual) == 19 * 4
+    assert len(solve_weston_watkins(FeatureSpace(X), soft).detail.dual) == 19 * 10
 
 
 def test_float32_features():
@@ -117,17 +117,18 @@ def test_starting_from_an_earlier_dual(space):
     X, costs = problem(7, 4, n_rows=50, n_features=60)
     space = SPACES[space](X)
     first = solve_weston_watkins(space, costs, tol=1e-6)
-    again = solve_weston_watkins(space, costs, start=first.dual, tol=1e-6)
+    again = solve_weston_watkins(space, costs, start=first.detail.dual, tol=1e-6)
     assert first.n_iter > 5
     assert again.n_iter == 0
     np.testing.assert_allclose(again.x, first.x, atol=1e-9)
-    lower = solve_weston_watkins(space, 0.9 * costs, start=first.dual, tol=1e-6)  # some are now too high
+    too_high = first.detail.dual  # some of them, now
+    lower = solve_weston_watkins(space, 0.9 * costs, start=too_high, tol=1e-6)
     assert lower.converged
     cold = solve_weston_watkins(space, 0.9 * costs, tol=1e-6)
     assert lower.n_iter < cold.n_iter
     assert lower.objective[-1] == pytest.approx(cold.objective[-1], rel=2e-6)
     with pytest.raises(ValueError, match="positive at the same places"):
-        solve_weston_watkins(space, np.maximum(costs - 0.3, 0), start=first.dual)
+        solve_weston_watkins(space, np.maximum(costs - 0.3, 0), start=first.detail.dual)
 
 
 def test_stopping_early():

@@ -42,8 +42,8 @@ def solve_absolute(
     C : float
         Cost of the loss of each row, positive.
     start : ndarray of shape (n_rows, n_columns), optional
-        The ``dual`` of an earlier result, made feasible where it is not. By default the best point along
-        the signs of the targets.
+        The ``detail.dual`` of an earlier result, made feasible where it is not. By default the best point
+        along the signs of the targets.
     tol : float, default=1e-3
         Largest duality gap of a column relative to its objective.
     max_iter : int, default=10000
@@ -53,9 +53,9 @@ def solve_absolute(
     Returns
     -------
     SolverResult
-        ``x`` has a column of parameters for each column of targets and ``intercept`` an entry; ``dual`` is
-        ``beta``. ``objective`` is the sum over the columns, ``criterion`` the largest relative duality gap,
-        both at the start and at the end.
+        ``x`` has a column of parameters for each column of targets and ``intercept`` an entry;
+        ``detail.dual`` is ``beta``. ``objective`` is the sum over the columns, ``criterion`` the largest
+        relative duality gap, both at the start and at the end.
 
     See Also
     --------

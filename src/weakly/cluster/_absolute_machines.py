@@ -16,7 +16,7 @@ from weakly.cluster._absolute_kernels import absolute_pass
 from weakly.solvers._box_kernels import SEED
 from weakly.solvers._hinge_dual import balanced
 from weakly.solvers._hinge_kernels import each_column
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import DualPoint, SolverResult
 from weakly.solvers._row_kernels import row_arrays, row_products, row_sum
 from weakly.spaces import FeatureSpace, KernelSpace
 from weakly.spaces._base import dense
@@ -94,7 +94,7 @@ class _Regression:
             n_iter=n_iter,
             status="converged" if (after.gaps <= tol).all() else "max_iter",
             intercept=after.intercept,
-            dual=after.beta,
+            detail=DualPoint(after.beta),
         )
 
     def _along_signs(self, t: np.ndarray, C: float) -> np.ndarray:

@@ -23,6 +23,7 @@ from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._mixture import machine_of
 from weakly.estimators._progress import Progress
 from weakly.solvers import SolverResult, assign_quotas
+from weakly.solvers._cutting_plane import LabelingMixture
 from weakly.solvers._label_sets import SignSet
 from weakly.solvers._range import build_in_range, check_costs
 
@@ -286,27 +287,28 @@ class SplittingClustering(BoundedClustering):
     def _means(self, space, least, most, rng):
         """Clusters of k-means in the space of the kernel, within the bounds."""
         seeds = seeded_codes(space, self.n_clusters, self.n_init, rng, spread_out=True)
-        return solve_kernel_means(space, seeds, self.n_clusters, least=least, most=most).whole().labels[0]
+        found = solve_kernel_means(space, seeds, self.n_clusters, least=least, most=most).whole()
+        return found.detail.labels[0]
 
 
 def _renumbered(result, names):
     """What a solver reports, with clusters by their new numbers."""
-    if result.labels is None:
+    detail = result.detail
+    if detail is None:
         return result
-    if result.labels.dtype.kind == "i":
-        order, labels = np.argsort(names), names[result.labels]
-    else:
-        order, labels = None, result.labels if names[0] == 0 else -result.labels
-    if result.label_weights is not None:  # a mixture: its dual has no signs
-        return replace(result, labels=labels)
+    is_coded = detail.labels.dtype.kind == "i"
+    order, dual = np.argsort(names), detail.dual
+    labels = names[detail.labels] if is_coded else detail.labels if names[0] == 0 else -detail.labels
+    if isinstance(detail, LabelingMixture):  # its dual point has no signs
+        return replace(result, detail=replace(detail, labels=labels))
     if result.x.ndim == 2 and result.x.shape[1] == len(names):
-        dual = None if result.dual is None else result.dual[:, order]
+        detail = replace(detail, labels=labels, dual=None if dual is None else dual[:, order])
         intercept = np.broadcast_to(result.intercept, len(names))[order]
-        return replace(result, x=result.x[:, order], intercept=intercept, dual=dual, labels=labels)
+        return replace(result, x=result.x[:, order], intercept=intercept, detail=detail)
     if names[0] == 0:
         return result
-    dual = result.dual if result.dual is None or order is None else -result.dual
-    return replace(result, x=-result.x, intercept=-result.intercept, dual=dual, labels=labels)
+    detail = replace(detail, labels=labels, dual=-dual if dual is not None and is_coded else dual)
+    return replace(result, x=-result.x, intercept=-result.intercept, detail=detail)
 
 
 def _whole(space):

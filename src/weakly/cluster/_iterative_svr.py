@@ -97,7 +97,7 @@ class IterativeSVRClustering(SplittingClustering):
     clusters to come on either side, and the parts again; these clusters, and those of k-means in the space of
     the kernel, are where turns of all clusters start. New labels are then the assignment with the least loss
     within the bounds. The lower objective of the two wins. ``labels_`` are then what the functions say within
-    the bounds; a few rows may have others in ``result_.labels``, which the objective is about.
+    the bounds; a few rows may have others in ``result_.detail.labels``, which the objective is about.
 
     References
     ----------
@@ -172,4 +172,4 @@ class IterativeSVRClustering(SplittingClustering):
             callback=callback,
         )
         scores = space.scores(result.x) + result.intercept
-        return Clusters(result.x, result.intercept, scores, result, result.labels[0])
+        return Clusters(result.x, result.intercept, scores, result, result.detail.labels[0])

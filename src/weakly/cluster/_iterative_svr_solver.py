@@ -18,7 +18,7 @@ import numpy as np
 
 from weakly.cluster._absolute_machines import regression_of
 from weakly.solvers._quotas import assign_quotas
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import Labeling, SolverResult
 from weakly.spaces import FeatureSpace, KernelSpace
 
 _REGRESSION_PASSES = 10_000
@@ -77,9 +77,10 @@ def solve_iterative_svr(
     Returns
     -------
     SolverResult
-        ``labels`` has one line, the clusters; ``x``, ``intercept`` and ``dual`` are of the regression for
-        them, with one column for two clusters and otherwise one for each. ``objective`` and ``criterion``,
-        the gap, have an entry for each regression that was kept: the last is given up if it gains nothing.
+        ``detail.labels`` has one line, the clusters; ``x``, ``intercept`` and ``detail.dual`` are of the
+        regression for them, with one column for two clusters and otherwise one for each. ``objective`` and
+        ``criterion``, the gap, have an entry for each regression that was kept: the last is given up if it
+        gains nothing.
 
     See Also
     --------
@@ -92,7 +93,7 @@ def solve_iterative_svr(
     >>> from weakly.spaces import FeatureSpace
     >>> space = FeatureSpace(np.array([[-3.0], [-2.0], [-1.5], [2.0], [2.5], [3.0]]))
     >>> result = solve_iterative_svr(space, np.array([0, 1, 0, 0, 1, 1]), C=1.0, least=2, most=4)
-    >>> result.labels.tolist()
+    >>> result.detail.labels.tolist()
     [[0, 0, 0, 1, 1, 1]]
     """
     bounds = _checked_bounds(least, most, n_clusters, space.n_rows)
@@ -114,8 +115,7 @@ def solve_iterative_svr(
         n_iter=turns.n_iter,
         status="stalled" if turns.status == "converged" and not turns.is_solved else turns.status,
         intercept=fit.intercept,
-        dual=fit.dual,
-        labels=turns.codes[None],
+        detail=Labeling(turns.codes[None], fit.detail.dual),
     )
 
 
@@ -148,7 +148,7 @@ class _Turns:
         fit = self.regress(codes, goal, None)
         if not self.bounds.hold(codes):
             codes, _ = _relabel(self.regression.scores(fit.x), fit, self.bounds)
-            fit, self.n_iter = self.regress(codes, goal, fit.dual), 1
+            fit, self.n_iter = self.regress(codes, goal, fit.detail.dual), 1
         self.keep(codes, fit)
 
     def keep(self, codes: np.ndarray, fit: SolverResult) -> None:
@@ -171,7 +171,7 @@ class _Turns:
             if self.callback is not None and self.callback():
                 self.status = "stopped"
                 return
-            trial = self.regress(proposed, goal, self.fit.dual)
+            trial = self.regress(proposed, goal, self.fit.detail.dual)
             before, after = self.fit.objective[-1], trial.objective[-1]
             if after < before:
                 self.keep(proposed, trial)
@@ -180,7 +180,7 @@ class _Turns:
 
     def tighten(self, goal: float) -> None:
         """Be exact about the present labels."""
-        trial = self.regress(self.codes, goal, self.fit.dual)
+        trial = self.regress(self.codes, goal, self.fit.detail.dual)
         if trial.objective[-1] < self.fit.objective[-1]:
             self.keep(self.codes, trial)
         else:  # for the same labels the new bound holds for the old function

@@ -10,7 +10,7 @@ import numpy as np
 from weakly.solvers._label_machine import LabelMachine
 from weakly.solvers._label_weights import weigh_labels
 from weakly.solvers._quotas import assign_quotas
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import Labeling, SolverResult
 
 _MOST_PASSES = 200
 
@@ -62,9 +62,9 @@ def solve_joint_margin(
     Returns
     -------
     SolverResult
-        ``x`` has the kernel expansion of a function in each column, ``labels`` the clusters. ``objective``
-        has an entry per round, ``criterion`` the share of rows that would change clusters after it. The
-        status is "stalled" where a support vector machine ran out of passes.
+        ``x`` has the kernel expansion of a function in each column, ``detail.labels`` the clusters.
+        ``objective`` has an entry per round, ``criterion`` the share of rows that would change clusters after
+        it. The status is "stalled" where a support vector machine ran out of passes.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def solve_joint_margin(
     >>> rows = np.array([[0.0, 0.0], [0.1, 0.0], [3.0, 0.0], [3.1, 0.0], [0.0, 3.0], [0.0, 3.1]])
     >>> anything = SignSet(np.zeros(0, dtype=int), np.zeros(0), 6, 0, 6)
     >>> machine = KernelMachine(rows @ rows.T, anything, np.ones(6), "hinge", center=True)
-    >>> solve_joint_margin(machine, np.array([0, 1, 1, 1, 2, 2]), 3, 1, 4).labels.tolist()
+    >>> solve_joint_margin(machine, np.array([0, 1, 1, 1, 2, 2]), 3, 1, 4).detail.labels.tolist()
     [[0, 0, 1, 1, 2, 2]]
     """
     bounds = np.full(n_clusters, least), np.full(n_clusters, most)
@@ -108,7 +108,7 @@ def solve_joint_margin(
         criterion=np.array(changes),
         n_iter=len(history),
         status="stalled" if status == "converged" and not best.is_solved else status,
-        labels=best.codes[None],
+        detail=Labeling(best.codes[None]),
     )
 
 

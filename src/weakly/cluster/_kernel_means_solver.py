@@ -10,11 +10,28 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
 from weakly.solvers._quotas import assign_quotas
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import Labeling, SolverResult
 from weakly.spaces import FeatureSpace, KernelSpace
 from weakly.spaces._base import dense
 
 _MOST_ENTRIES = 2_000_000  # of the products of rows with the means of all runs that go side by side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestRun(Labeling):
+    """Clusters of the best of several runs.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (1, n_samples)
+        Clusters.
+    dual : None
+        There is none.
+    start_energies : ndarray of shape (n_runs,)
+        Last sum of squares of every run.
+    """
+
+    start_energies: np.ndarray
 
 
 def solve_kernel_means(
@@ -56,8 +73,9 @@ def solve_kernel_means(
     -------
     SolverResult
         ``x`` has the parameters of a mean in each column, ``intercept`` minus half its squared norm: the
-        nearest mean has the largest score. ``labels`` has the clusters, ``objective`` the sums of the best
-        run, ``criterion`` its gains relative to the spread, ``start_energies`` the last sum of every run.
+        nearest mean has the largest score. ``detail.labels`` has the clusters, ``objective`` the sums of
+        the best run, ``criterion`` its gains relative to the spread, ``detail.start_energies`` the last sum
+        of every run.
 
     Examples
     --------
@@ -66,7 +84,7 @@ def solve_kernel_means(
     >>> from weakly.spaces import FeatureSpace
     >>> rows = FeatureSpace(np.array([[0.0], [1.0], [5.0], [6.0]]))
     >>> result = solve_kernel_means(rows, np.array([[0, 1, 0, 1]]), 2)
-    >>> result.labels.tolist(), result.x.tolist(), result.objective.tolist()
+    >>> result.detail.labels.tolist(), result.x.tolist(), result.objective.tolist()
     ([[0, 0, 1, 1]], [[0.5, 5.5]], [25.0, 1.0, 1.0])
     """
     most = space.n_rows if most is None else most
@@ -92,8 +110,7 @@ def solve_kernel_means(
         n_iter=len(objective) - 1,
         status="interrupted" if "interrupted" in statuses else best.status,
         intercept=-np.einsum("ic,ic->c", averages.toarray(), space.scores(theta)) / 2,
-        labels=best.codes[None],
-        start_energies=np.array([run.history[-1] for run in runs]),
+        detail=BestRun(best.codes[None], start_energies=np.array([run.history[-1] for run in runs])),
     )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from weakly.solvers._interior import solve_interior
 from weakly.solvers._label_machine import LabelMachine
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import Labeling, SolverResult
 
 _FORGOTTEN = 1e-7  # share of the cost below which a plane has no weight
 _MOST_IDLE, _MOST_PLANES = 10, 100  # steps without weight before a plane leaves, and planes at once
@@ -70,10 +70,11 @@ def solve_margin_planes(
     Returns
     -------
     SolverResult
-        ``x`` is the kernel expansion of ``f``, ``intercept`` is ``b``, ``labels`` holds the signs of the
-        scores. Histories have an entry per round: ``J``, and as ``criterion`` the relative duality gap of the
-        round's convex problem. The status is "converged" where signs no longer change or ``J`` gains little,
-        "stalled" where the same holds but rounding, or the number of planes, kept the gap above ``tol``.
+        ``x`` is the kernel expansion of ``f``, ``intercept`` is ``b``, ``detail.labels`` holds the signs of
+        the scores. Histories have an entry per round: ``J``, and as ``criterion`` the relative duality gap of
+        the round's convex problem. The status is "converged" where signs no longer change or ``J`` gains
+        little, "stalled" where the same holds but rounding, or the number of planes, kept the gap above
+        ``tol``.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def solve_margin_planes(
     >>> rows, none = np.array([-2.0, -1.9, 1.9, 2.0]), np.zeros(0)
     >>> signs = SignSet(none.astype(int), none, n_rows=4, least=1, most=3)
     >>> machine = KernelMachine(np.outer(rows, rows), signs, np.ones(4), "hinge", center=True)
-    >>> solve_margin_planes(machine, np.array([-1.0, 1.0, 1.0, 1.0]), 1.0, 0.1).labels.tolist()
+    >>> solve_margin_planes(machine, np.array([-1.0, 1.0, 1.0, 1.0]), 1.0, 0.1).detail.labels.tolist()
     [[-1.0, -1.0, 1.0, 1.0]]
     """
     signs = _check(start, C, reach)
@@ -124,7 +125,7 @@ def solve_margin_planes(
         n_iter=len(history),
         status=status,
         intercept=point.offset,
-        labels=signs[None],
+        detail=Labeling(signs[None]),
     )
 
 

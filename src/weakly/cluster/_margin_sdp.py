@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import blas, cho_solve, eigh, lapack
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import Labeling, SolverResult
 
 _SHARE = 0.9  # of the way to the boundary
 _SHORTER = 0.8  # where Lanczos saw the boundary too far away
@@ -65,18 +65,18 @@ def solve_margin_sdp(
     -------
     SolverResult
         ``objective`` are values of feasible dual points, so each is a bound; ``criterion`` is how far they
-        are below the best value met of the relaxed problem, relative to that. ``dual`` is ``g``. Margins have
-        a mean square of 1, and the largest is positive: ``labels`` are their signs, ``x`` their coefficients
-        in the rows and ``intercept`` is ``-l``: they are the kernel with its ridge times ``x``, plus the
-        intercept. As an eigenvector of ``A - diag(g)`` for its least eigenvalue, 0, they need not be unique:
-        they are the leading one of the matrix of the relaxed problem, which is.
+        are below the best value met of the relaxed problem, relative to that. ``detail.dual`` is ``g``.
+        Margins have a mean square of 1, and the largest is positive: ``detail.labels`` are their signs, ``x``
+        their coefficients in the rows and ``intercept`` is ``-l``: they are the kernel with its ridge times
+        ``x``, plus the intercept. As an eigenvector of ``A - diag(g)`` for its least eigenvalue, 0, they need
+        not be unique: they are the leading one of the matrix of the relaxed problem, which is.
 
     Examples
     --------
     >>> import numpy as np
     >>> from weakly.cluster._margin_sdp import solve_margin_sdp
     >>> rows = np.array([-2.1, -2.0, -1.9, 1.9, 2.0, 2.2])
-    >>> solve_margin_sdp(np.outer(rows, rows), 1.0).labels.tolist()
+    >>> solve_margin_sdp(np.outer(rows, rows), 1.0).detail.labels.tolist()
     [[-1.0, -1.0, -1.0, 1.0, 1.0, 1.0]]
     """
     problem = _pose(kernel, C, balance_cost, ridge)
@@ -108,8 +108,7 @@ def solve_margin_sdp(
         n_iter=len(history) - 1,
         status=status,
         intercept=float(np.mean(z - problem.kernel @ coefficients)),
-        dual=unit * point.g,
-        labels=np.where(z < 0, -1.0, 1.0)[None],
+        detail=Labeling(np.where(z < 0, -1.0, 1.0)[None], unit * point.g),
     )
 
 

@@ -15,12 +15,13 @@ def agreeing(machine, result):
     A labeling and its mirror image are one split: which of the two came is chance, but the sum of functions
     hangs on it.
     """
-    coefficients = machine.label_set.coefficients(result.x, result.labels)
-    weighted = result.label_weights[:, None] * coefficients
+    coefficients = machine.label_set.coefficients(result.x, result.detail.labels)
+    weighted = result.detail.weights[:, None] * coefficients
     products = weighted @ machine.scores(weighted).T
     turns = [_climb(products, np.where(row < 0, -1.0, 1.0)) for row in products]
     best = max(turns, key=lambda turn: turn @ products @ turn)
-    return replace(result, labels=best[:, None] * result.labels)
+    detail = replace(result.detail, labels=best[:, None] * result.detail.labels)
+    return replace(result, detail=detail)
 
 
 def _climb(products, turn):
@@ -41,6 +42,6 @@ def widest(machine, result, tol):
     different ones says little, and one of them, or what they say together, may be much better than the rest.
     """
     most = 1 if machine.is_exact else _MOST_PASSES  # near enough to compare, where a cost is very high
-    labels = (nearest_labeling(machine, result), *result.labels)
+    labels = (nearest_labeling(machine, result), *result.detail.labels)
     singles = [alone(machine, result, label, tol=tol, max_iter=most) for label in labels]
     return min(singles, key=lambda single: single[1].objective)[0]

@@ -65,7 +65,7 @@ def aligned_codes(space, n_clusters, rng, n_init):
     """Of random clusters of equal size, those that the kernel is best aligned with."""
     draws = np.array([rng.permutation(space.n_rows) % n_clusters for _ in range(n_init)])
     # The alignment of sizes that are all the same is the part of the spread that lies between the means.
-    return draws[solve_kernel_means(space, draws, n_clusters, max_iter=0).start_energies.argmin()]
+    return draws[solve_kernel_means(space, draws, n_clusters, max_iter=0).detail.start_energies.argmin()]
 
 
 def near_codes(space, codes, n_clusters, least, most):

@@ -126,8 +126,8 @@ class WellClustering(SplittingClustering, LabelMixture):
     come on either side, and the parts again; these clusters, and those of k-means in the space of the kernel,
     are where rounds start that fit each cluster against all others and then assign all rows anew, within the
     bounds and with the least loss. The lower objective of the two wins. ``labels_`` are then what the
-    functions say within the bounds; a few rows may have others in ``result_.labels``, which the objective is
-    about.
+    functions say within the bounds; a few rows may have others in ``result_.detail.labels``, which the
+    objective is about.
 
     References
     ----------

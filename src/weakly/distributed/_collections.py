@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import is_dataclass, replace
 from typing import Any
 
 import dask
@@ -13,8 +12,6 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from weakly.distributed._blocks import DaskBlocks
-
-_PARTS_LEFT_BEHIND = ("x", "held_out", "dual", "graph_side", "labels")  # of what a solver found
 
 
 def rows_of(X: Any) -> DaskBlocks:
@@ -218,12 +215,8 @@ def _light(estimator: Any) -> Any:
         vars(sent).pop(name, None)
     found = vars(sent).get("result_")
     if found is not None:
-        sent.result_ = [_lighter(one) for one in found] if isinstance(found, list) else _lighter(found)
+        sent.result_ = [one.summary() for one in found] if isinstance(found, list) else found.summary()
     return sent
-
-
-def _lighter(result: Any) -> Any:
-    return replace(result, **dict.fromkeys(_PARTS_LEFT_BEHIND)) if is_dataclass(result) else result
 
 
 def _values(rows: Any, estimator: Any, method: str, like: np.ndarray) -> np.ndarray:

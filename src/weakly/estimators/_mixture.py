@@ -83,7 +83,7 @@ def machine_of(space, label_set, costs, loss, **settings):
 
 def mixed_coefficients(machine, result):
     """Kernel expansion of the mixture that a cutting plane method found."""
-    return result.label_weights @ machine.label_set.coefficients(result.x, result.labels)
+    return result.detail.weights @ machine.label_set.coefficients(result.x, result.detail.labels)
 
 
 def scores_of(machine, result):
@@ -99,4 +99,5 @@ def nearest_labeling(machine, result):
 def alone(machine, result, label, **settings):
     """One labeling in place of a mixture, and the solution for it."""
     found = weigh_labels(machine, label[None], np.ones(1), result.x, **settings)
-    return replace(result, x=found.dual, labels=label[None], label_weights=np.ones(1)), found
+    detail = replace(result.detail, labels=label[None], weights=np.ones(1))
+    return replace(result, x=found.dual, detail=detail), found

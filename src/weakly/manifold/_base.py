@@ -320,10 +320,10 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         return match_moments(scores, prior=self.class_prior_)
 
     def _temperature(self, moments, labels):
-        held_out = self.result_.held_out
-        if held_out is None:
+        detail = self.result_.detail
+        if detail is None:
             return prior_temperature(labels.n_classes)
-        return fit_temperature(moments(held_out), labels.labeled_codes)
+        return fit_temperature(moments(detail.held_out), labels.labeled_codes)
 
     def _decisions(self, X):
         """Decisions on new rows, drawn to the class shares where a row is lonelier than any training row.

@@ -10,6 +10,7 @@ from weakly.estimators._base import class_codes
 from weakly.estimators._calibration import match_moments
 from weakly.manifold._cheeger_solver import solve_cheeger
 from weakly.manifold._graph_cut import GraphCutClassifierBase
+from weakly.manifold._labeled_step import CutDetail
 from weakly.manifold._resplit import sweep_cut
 
 _LEAST_SHARE = 0.05  # of the rows on either side of a threshold that no class prior sets
@@ -86,10 +87,11 @@ class _CheegerClassifier(GraphCutClassifierBase):
             callback=callback,
         )
         is_swept = targets.shape[1] == 1 and self.class_prior is None
-        if not is_swept or self._rank(start, rows, targets) >= self._rank(result.graph_side, rows, targets):
+        end = result.detail.graph_side
+        if not is_swept or self._rank(start, rows, targets) >= self._rank(end, rows, targets):
             return result
         # Steps lower the ratio of the scores, and may leave a cut with a lower one.
-        return replace(result, x=smoother.parameters(start, smoother(start)), graph_side=start)
+        return replace(result, x=smoother.parameters(start, smoother(start)), detail=CutDetail(start))
 
     def _rank(self, values, rows, targets):
         if values.shape[1] > 1 or self.class_prior is not None:
@@ -202,8 +204,8 @@ class CheegerRLSClassifier(_CheegerClassifier):
     kernel_ : Kernel
         Kernel with its parameters as numbers.
     result_ : SolverResult
-        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the
-        sum of the Cheeger ratios of the classes reached from each start.
+        What the solver reports. ``detail.graph_side`` holds the scores on the graph,
+        ``detail.start_energies`` the sum of the Cheeger ratios of the classes reached from each start.
     n_iter_ : int
         Steps of the solver.
 
@@ -328,8 +330,8 @@ class CheegerSVC(_CheegerClassifier):
     kernel_ : Kernel
         Kernel with its parameters as numbers.
     result_ : SolverResult
-        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the
-        sum of the Cheeger ratios of the classes reached from each start.
+        What the solver reports. ``detail.graph_side`` holds the scores on the graph,
+        ``detail.start_energies`` the sum of the Cheeger ratios of the classes reached from each start.
     n_iter_ : int
         Steps of the solver.
 

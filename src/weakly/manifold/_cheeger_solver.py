@@ -80,7 +80,7 @@ def solve_cheeger(
     Returns
     -------
     SolverResult
-        ``x`` holds the parameters of a function, ``graph_side`` the scores: about +1 and -1 in a
+        ``x`` holds the parameters of a function, ``detail.graph_side`` the scores: about +1 and -1 in a
         single column, indicators of classes in several. ``objective`` is the sum of the ratios, ``criterion``
         the largest part by which one of the last 20 steps went below all before it: 1 before there are so
         many, 0 where there is nothing to lower.
@@ -102,7 +102,7 @@ def solve_cheeger(
     ...     smoother, path, np.array([0, 3]), np.array([[-1.0], [1.0]]), np.ones(2),
     ...     np.array([[-1.0], [0.1], [0.2], [1.0]]), shares=np.array([0.5]),
     ... )
-    >>> np.sign(result.graph_side).ravel().tolist()
+    >>> np.sign(result.detail.graph_side).ravel().tolist()
     [-1.0, -1.0, 1.0, 1.0]
     """
     edges = Edges.of(graph).to(smoother.device)  # and so all that follows
@@ -123,7 +123,7 @@ def solve_cheeger(
             smooth = prox_total_variation(
                 edges, point.scores, weight=weight, dual=dual, tol=_INNER_TOL, max_iter=_INNER_ITER
             )
-            dual, f = smooth.dual, restore(smooth.x - _medians(smooth.x))
+            dual, f = smooth.detail.dual, restore(smooth.x - _medians(smooth.x))
             energy = _energy(edges, f)
             gains.append(max(1 - energy / lowest, 0.0))
             history.append((energy, max(gains)))

@@ -103,10 +103,11 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
                 if ends and not _is_another(start, ends[0]):
                     break
                 ends.append(self._iterate(space.smoother, rows, targets, weights, start, progress.count))
-        ranks = [self._rank(end.graph_side, rows, targets) for end in ends]
+        ranks = [self._rank(end.detail.graph_side, rows, targets) for end in ends]
         best = ends[ranks.index(min(ranks))]
         status = "interrupted" if ends[-1].status == "interrupted" else best.status
-        self._keep(replace(best, status=status, start_energies=np.array([ratio for *_, ratio in ranks])))
+        detail = replace(best.detail, start_energies=np.array([ratio for *_, ratio in ranks]))
+        self._keep(replace(best, status=status, detail=detail))
         return best.x
 
     def _starts(self, rows, targets):
@@ -130,7 +131,7 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
         """Stage 5: labels of the training rows from the graph, those of new rows from the function."""
         self._function = space.base.function(np.hstack([theta, self._density[0]]))
         self.temperature_ = prior_temperature(labels.n_classes)
-        decisions = self._graph_decisions(self.result_.graph_side, labels).astype(dtype)
+        decisions = self._graph_decisions(self.result_.detail.graph_side, labels).astype(dtype)
         codes = class_codes(decisions)
         self.transduction_ = self.classes_[codes]
         self.label_distributions_ = probabilities(decisions, self.temperature_)
@@ -147,7 +148,7 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
 
 def _is_another(start, end):
     """Whether a start may lead elsewhere than to an end; never once the user has stopped the iteration."""
-    moved = np.mean(class_codes(start) != class_codes(end.graph_side))
+    moved = np.mean(class_codes(start) != class_codes(end.detail.graph_side))
     return moved > _SAME_CUT and end.status != "interrupted"
 
 

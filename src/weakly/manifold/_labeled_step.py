@@ -98,7 +98,7 @@ class LabeledStep:
         result = solve_hinge_dual(  # [tvsvm] Eqs. (90) and (130)
             self._gram, near, self.targets, self.weights, dual=self._dual, tol=self.tol
         )
-        self._dual, self._intercept = result.dual, result.intercept
+        self._dual, self._intercept = result.detail.dual, result.intercept
         return result.x / self.coupling
 
     def _newton_pull(self, near: np.ndarray) -> np.ndarray:
@@ -112,6 +112,22 @@ class LabeledStep:
         near = to_host(point.scores[self.rows]) + point.intercept
         losses = self.loss.value(self.targets, near)
         return float((self.weights @ losses).sum()) + ambient * float((theta * point.scores).sum()) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class CutDetail:
+    """Detail of methods that cut a graph and keep the cut beside the function in ``x``.
+
+    Parameters
+    ----------
+    graph_side : ndarray of shape (n_samples, n_columns)
+        Values of the samples on the graph.
+    start_energies : ndarray or None, default=None
+        Energy reached from each start, of a fit that tries several and keeps the lowest.
+    """
+
+    graph_side: np.ndarray
+    start_energies: np.ndarray | None = None
 
 
 def norm(values: np.ndarray) -> float:
@@ -138,5 +154,5 @@ def report(
         n_iter=len(history) - 1,
         status=status,
         intercept=point.intercept,
-        graph_side=to_host(graph_side),
+        detail=CutDetail(to_host(graph_side)),
     )

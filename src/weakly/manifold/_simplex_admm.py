@@ -279,7 +279,7 @@ def _hinge_step(small: Restriction, targets: np.ndarray, weights: np.ndarray, to
     def step(offsets: np.ndarray) -> _Labeled:
         nonlocal dual
         result = solve_hinge_dual(gram, offsets, targets, weights, dual=dual, tol=tol)  # [tvsvm] Eq. (120)
-        dual = result.dual
+        dual = result.detail.dual
         theta = small.lift(small.space.adjoint(result.x))
         return _Labeled(theta, result.x, np.asarray(result.intercept))
 

@@ -172,8 +172,8 @@ class TotalVariationRLSClassifier(_TotalVariationClassifier):
     kernel_ : Kernel
         Kernel with its parameters as numbers.
     result_ : SolverResult
-        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the
-        sum of the Cheeger ratios of the classes reached from each start.
+        What the solver reports. ``detail.graph_side`` holds the scores on the graph,
+        ``detail.start_energies`` the sum of the Cheeger ratios of the classes reached from each start.
     n_iter_ : int
         Steps of the solver.
 
@@ -302,8 +302,8 @@ class TotalVariationSVC(_TotalVariationClassifier):
     kernel_ : Kernel
         Kernel with its parameters as numbers.
     result_ : SolverResult
-        What the solver reports. ``graph_side`` holds the scores on the graph, ``start_energies`` the
-        sum of the Cheeger ratios of the classes reached from each start.
+        What the solver reports. ``detail.graph_side`` holds the scores on the graph,
+        ``detail.start_energies`` the sum of the Cheeger ratios of the classes reached from each start.
     n_iter_ : int
         Steps of the solver.
 

@@ -83,9 +83,9 @@ def solve_total_variation(
     Returns
     -------
     SolverResult
-        ``x`` holds the parameters of ``f``, ``graph_side`` the values ``q``. ``criterion`` is the relative
-        change of ``q``. With ``normalize``, once at most one row in 10,000 changed its class in each of
-        the last 20 steps, it is the largest such share, in units in which one in 10,000 is the tolerance.
+        ``x`` holds the parameters of ``f``, ``detail.graph_side`` the values ``q``. ``criterion`` is the
+        relative change of ``q``. With ``normalize``, once at most one row in 10,000 changed its class in each
+        of the last 20 steps, it is the largest such share, in units in which one in 10,000 is the tolerance.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def solve_total_variation(
     ...     smoother, path, np.array([0, 3]), np.array([[-1.0], [1.0]]), np.ones(2), np.zeros((4, 1)),
     ...     tol=1e-6, max_iter=1000,
     ... )
-    >>> np.sign(result.graph_side).ravel().tolist()
+    >>> np.sign(result.detail.graph_side).ravel().tolist()
     [-1.0, -1.0, 1.0, 1.0]
     """
     # A normalised cut is settled when classes are; a convex problem is not.
@@ -125,7 +125,7 @@ def solve_total_variation(
                 tol=inner_tol,
                 max_iter=_INNER_ITER,
             )
-            dual, before, q = smooth.dual, q, normalize(smooth.x)
+            dual, before, q = smooth.detail.dual, q, normalize(smooth.x)
             multipliers += point.scores - q
             criterion = norm(q - before) / (norm(before) or 1.0)
             if is_cut:

@@ -9,6 +9,7 @@ The objective has many minima, and so there are many starts, of which all take t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -30,6 +31,19 @@ _LEAST_FACTOR = 1e-9  # that stands for 0, where a concept lies infinitely far a
 _MEMORY = 10  # steps from which curvature is known
 _PARAMETER_BYTES = 8 * (2 * _MEMORY + 8)
 _CHUNK = 128  # starts whose distances to all rows are held at once; more are slower, for caches
+
+
+@dataclass(frozen=True, slots=True)
+class StartEnergies:
+    """Detail of a search from several starts.
+
+    Parameters
+    ----------
+    start_energies : ndarray of shape (n_starts,)
+        Energy reached from each, in the order of ``x``: the lowest first.
+    """
+
+    start_energies: np.ndarray
 
 
 def solve_diverse_density(
@@ -75,9 +89,10 @@ def solve_diverse_density(
     -------
     SolverResult
         ``x`` of shape (n_starts, 2, n_features) holds points and scales, concepts of low energy first, and
-        ``start_energies`` their energies: minus the logarithm of the likelihood of all bags. Objective and
-        criterion are those of the best concept at the beginning and at the end, ``n_iter`` is the most over
-        starts. For "one" the criterion at the end is that of the instances for which the concept was fitted.
+        ``detail.start_energies`` their energies: minus the logarithm of the likelihood of all bags. Objective
+        and criterion are those of the best concept at the beginning and at the end, ``n_iter`` is the most
+        over starts. For "one" the criterion at the end is that of the instances for which the concept was
+        fitted.
 
     Examples
     --------
@@ -122,7 +137,7 @@ def _result(bags: _Bags, begin: ManyMinima, end: ManyMinima, max_iter: int) -> S
         criterion=np.array([begin.criteria[first], end.criteria[best]]),
         n_iter=int(end.n_iter.max()),
         status=status,
-        start_energies=end.values[order],
+        detail=StartEnergies(end.values[order]),
     )
 
 

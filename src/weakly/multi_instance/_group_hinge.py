@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from weakly.multi_instance._group_kernels import pairwise_groups
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import DualPoint, SolverResult
 
 _ROUGH = 0.3  # violation at which rows that matter can be told from those that do not
 _NEAR = 0.5  # beyond the margin
@@ -91,7 +91,7 @@ def solve_group_hinge(
         n_iter=n_iter,
         status="converged" if violation <= tol else "max_iter",
         intercept=bias,
-        dual=a,
+        detail=DualPoint(a),
     )
 
 

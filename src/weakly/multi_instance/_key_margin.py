@@ -13,7 +13,7 @@ import numpy as np
 from weakly.multi_instance._group_hinge import solve_group_hinge
 from weakly.solvers._hinge_dual import balanced
 from weakly.solvers._label_sets import KeyInstances
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import Labeling, SolverResult
 
 Callback = Callable[..., bool | None]
 
@@ -56,8 +56,8 @@ def solve_bag_margin(
     -------
     SolverResult
         ``x`` are coefficients of the instances, ``objective`` has an entry per machine for chosen instances,
-        ``criterion`` the relative duality gap of the last, ``labels`` the choice: 1 for representatives of
-        positive bags, -1 in negative bags, else 0.
+        ``criterion`` the relative duality gap of the last, ``detail.labels`` the choice: 1 for
+        representatives of positive bags, -1 in negative bags, else 0.
 
     See Also
     --------
@@ -69,7 +69,7 @@ def solve_bag_margin(
     >>> from weakly.multi_instance._key_margin import solve_bag_margin
     >>> rows = np.array([[0.1], [3.0], [0.0], [-1.0]])
     >>> found = solve_bag_margin(rows @ rows.T, np.array([0, 0, 1, 1]), np.array([True, False]), np.ones(2))
-    >>> found.labels.tolist()
+    >>> found.detail.labels.tolist()
     [[0.0, 1.0, -1.0, -1.0]]
     """
     turns = _BagTurns(gram, bag_of, is_positive, costs, tol)
@@ -117,7 +117,7 @@ def solve_instance_margin(
     -------
     SolverResult
         ``x`` are coefficients of the instances, ``objective`` has an entry per machine, ``criterion`` the
-        relative duality gap of the last, ``labels`` the signs of the instances.
+        relative duality gap of the last, ``detail.labels`` the signs of the instances.
 
     See Also
     --------
@@ -129,7 +129,7 @@ def solve_instance_margin(
     >>> from weakly.multi_instance._key_margin import solve_instance_margin
     >>> rows, is_positive = np.array([[-0.5], [3.0], [0.0], [-1.0]]), np.array([True, False])
     >>> found = solve_instance_margin(rows @ rows.T, np.array([0, 0, 1, 1]), is_positive, np.ones(2))
-    >>> found.labels.tolist()
+    >>> found.detail.labels.tolist()
     [[-1.0, 1.0, -1.0, -1.0]]
     """
     turns = _InstanceTurns(gram, bag_of, is_positive, costs, tol)
@@ -162,7 +162,7 @@ class _BagTurns:
         return replace(machine, x=x)
 
     def _solve(self, gram: np.ndarray, before: SolverResult | None) -> SolverResult:
-        dual = None if before is None else before.dual
+        dual = None if before is None else before.detail.dual
         return solve_group_hinge(gram, self.keys.signs, self.groups, self.costs, dual=dual, tol=self.tol)
 
     def choose(self, scores: np.ndarray) -> np.ndarray:
@@ -226,7 +226,7 @@ def _take_turns(
         criterion=machine.criterion[-1:],
         n_iter=len(objectives),
         status=status,
-        labels=fitted[None],
+        detail=Labeling(fitted[None], machine.detail.dual),
     )
 
 

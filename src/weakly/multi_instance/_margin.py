@@ -70,8 +70,8 @@ class BagMarginSVC(_MarginSVC):
     kernel_ : Kernel
         Kernel with its parameters as numbers.
     result_ : SolverResult or list of SolverResult
-        What the solver reports: the objective after each machine, and in ``labels`` 1 for the representatives
-        of positive bags and -1 in negative bags; one for each of more than two classes.
+        What the solver reports: the objective after each machine, and in ``detail.labels`` 1 for the
+        representatives of positive bags and -1 in negative bags; one for each of more than two classes.
     n_iter_ : int
         Machines fitted.
     temperature_ : float
@@ -181,8 +181,8 @@ class InstanceMarginSVC(_MarginSVC):
     kernel_ : Kernel
         Kernel with its parameters as numbers.
     result_ : SolverResult or list of SolverResult
-        What the solver reports: the objective after each machine, and in ``labels`` the signs of the
-        instances; one for each of more than two classes.
+        What the solver reports: the objective after each machine, and in ``detail.labels`` the signs of
+        the instances; one for each of more than two classes.
     n_iter_ : int
         Machines fitted.
     temperature_ : float

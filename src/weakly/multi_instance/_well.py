@@ -175,7 +175,8 @@ class WellMultiInstanceSVC(KernelBagClassifier, LabelMixture):
         with progress.stage("key instances"):
             machine = self._machine(space, *self._problem(bag_of, is_positive), self.offset)
             result = self._choose(machine, n_choices, progress.count)
-        if n_choices < self.max_labels and len(result.labels) == n_choices and result.status == "max_iter":
+        is_full = len(result.detail.labels) == n_choices < self.max_labels
+        if is_full and result.status == "max_iter":
             result = replace(result, status="stopped")  # as the held-out bags asked for
         theta, constant = machine.function(mixed_coefficients(machine, result)[None])
         return result, theta[:, 0], constant[0]

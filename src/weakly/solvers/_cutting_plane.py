@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from weakly.solvers._label_machine import LabelMachine
 from weakly.solvers._label_weights import WeightedLabels, weigh_labels
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import Labeling, SolverResult
 
 ORACLES = ("step", "ascent", "restarts")
 _FORGOTTEN = 1e-6  # weight below which a label vector leaves the set
 _ROUNDING = 1e-9
 _SHARE_OF_GAIN = 0.1
 _N_RANDOM, _POWER_STEPS, _MOST_STEPS = 5, 20, 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelingMixture(Labeling):
+    """Labelings that a cutting plane method mixes.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_labels, size)
+        Label vectors.
+    dual : None
+        The dual point is ``x`` of the result.
+    weights : ndarray of shape (n_labels,)
+        Weights of the label vectors, which sum to 1.
+    """
+
+    weights: np.ndarray
 
 
 def solve_cutting_plane(
@@ -54,11 +72,11 @@ def solve_cutting_plane(
     Returns
     -------
     SolverResult
-        ``x`` holds the dual point, ``labels`` the vectors and ``label_weights`` their weights. Histories have
-        an entry per round: the objective, and as ``criterion`` how much better than the mixture the best
-        vector known is, relative to the objective. The status is "converged" where the search found no
-        better vector, "stalled" where the last gained less than ``tol``, "max_iter" at ``max_labels``, or
-        where the weights of the vectors were not found in the passes allowed.
+        ``x`` holds the dual point, ``detail.labels`` the vectors and ``detail.weights`` their weights.
+        Histories have an entry per round: the objective, and as ``criterion`` how much better than the
+        mixture the best vector known is, relative to the objective. The status is "converged" where the
+        search found no better vector, "stalled" where the last gained less than ``tol``, "max_iter" at
+        ``max_labels``, or where the weights of the vectors were not found in the passes allowed.
 
     Examples
     --------
@@ -69,7 +87,7 @@ def solve_cutting_plane(
     >>> signs = SignSet(np.array([0, 3]), np.array([-1.0, 1.0]), n_rows=4, least=1, most=1)
     >>> machine = KernelMachine(np.outer(rows, rows), signs, np.ones(4))
     >>> result = solve_cutting_plane(machine, np.array([-1.0, 1.0, -1.0, 1.0]))
-    >>> result.labels[result.label_weights.argmax()].tolist()
+    >>> result.detail.labels[result.detail.weights.argmax()].tolist()
     [-1.0, -1.0, 1.0, 1.0]
     """
     if oracle not in ORACLES:
@@ -121,8 +139,7 @@ def solve_cutting_plane(
         criterion=criteria,
         n_iter=len(history),
         status=status,
-        labels=labels,
-        label_weights=found.weights,
+        detail=LabelingMixture(labels, weights=found.weights),
     )
 
 

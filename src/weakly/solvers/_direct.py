@@ -6,6 +6,7 @@ class, by Cholesky factorizations of the normal equations.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,19 @@ from weakly.solvers._result import SolverResult
 from weakly.spaces import BaseSpace
 
 _SQUARED = LOSSES["squared"]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutScores:
+    """Detail of solvers that know what the model without a sample says of it.
+
+    Parameters
+    ----------
+    held_out : ndarray of shape (n_labeled, n_columns)
+        Score of each labeled sample by the model without that sample.
+    """
+
+    held_out: np.ndarray
 
 
 def solve_ridge(
@@ -36,7 +50,7 @@ def solve_ridge(
     Returns
     -------
     SolverResult
-        With exact leave-one-out scores in ``held_out``.
+        With exact leave-one-out scores in ``detail.held_out``.
 
     Examples
     --------
@@ -58,7 +72,7 @@ def solve_ridge(
         criterion=np.array([start.criterion, end.criterion]),
         n_iter=1,
         status="converged" if end.criterion <= tol else "stalled",
-        held_out=_leave_one_out(targets, scores, normal.leverage()[:, None]),
+        detail=HeldOutScores(_leave_one_out(targets, scores, normal.leverage()[:, None])),
     )
 
 
@@ -94,7 +108,7 @@ def solve_newton(
     Returns
     -------
     SolverResult
-        Objectives are summed over columns, the criterion is the largest. ``held_out`` is exact where
+        Objectives are summed over columns, the criterion is the largest. ``detail.held_out`` is exact where
         leaving a sample out does not change the curvature of another: for the squared hinge, where none
         crosses the margin.
 
@@ -119,7 +133,7 @@ def solve_newton(
         criterion=np.max([_padded(column.criterion, n_iter) for column in columns], axis=0),
         n_iter=n_iter,
         status=next(status for status in ("stalled", "max_iter", "converged") if status in statuses),
-        held_out=stack_held_out(columns),
+        detail=HeldOutScores(np.hstack([column.detail.held_out for column in columns])),
     )
 
 
@@ -146,8 +160,8 @@ def _newton_column(
     status = "converged" if point.criterion <= tol else "stalled" if is_exact or is_stalled else "max_iter"
     leverage = space.normal_equations(point.curvature[:, 0]).leverage()[:, None]
     objectives, criteria = np.array(history).T
-    held_out = _leave_one_out(point.vertices(scores), scores, leverage)
-    return SolverResult(theta, objectives, criteria, len(history) - 1, status, held_out=held_out)
+    detail = HeldOutScores(_leave_one_out(point.vertices(scores), scores, leverage))
+    return SolverResult(theta, objectives, criteria, len(history) - 1, status, detail=detail)
 
 
 def _search_line(
@@ -213,11 +227,6 @@ def _rounding(objective: float, scores: np.ndarray) -> float:
 def _leave_one_out(targets: np.ndarray, scores: np.ndarray, leverage: np.ndarray) -> np.ndarray:
     """``y - (y - f) / (1 - h)``: what the model without a row says of it."""
     return targets - (targets - scores) / np.maximum(1 - leverage, np.finfo(scores.dtype).eps)
-
-
-def stack_held_out(columns: list[SolverResult]) -> np.ndarray:
-    """Held-out scores of problems solved column by column, side by side."""
-    return np.column_stack([column.held_out for column in columns if column.held_out is not None])
 
 
 def _padded(history: np.ndarray, n_iter: int) -> np.ndarray:

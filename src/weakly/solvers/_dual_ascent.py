@@ -11,7 +11,7 @@ from typing import Any
 from weakly.graphs._edge_list import Edges
 from weakly.rows._arrays import cast
 from weakly.rows._device import dtype_of, to_host, zeros
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import DualPoint, SolverResult
 
 _CHECK_EVERY = 10  # iterations between two looks at the gap, each of which waits for the device
 _TINY = 1e-300
@@ -76,7 +76,7 @@ def ascend_columns(
         criterion=history[1::2],
         n_iter=n_iter,
         status="converged" if history[3] <= tol else "max_iter",
-        dual=state.p.T,
+        detail=DualPoint(state.p.T),
     )
 
 

@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import SVC
 
 from weakly.rows._memory import dense_bytes, fits
+from weakly.solvers._direct import HeldOutScores
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import certify
 from weakly.solvers._result import SolverResult
@@ -44,8 +45,8 @@ def solve_hinge(
     Returns
     -------
     SolverResult
-        ``criterion`` is the largest relative duality gap; ``held_out`` comes from at most ten refits by
-        LIBSVM alone and is 0 on rows of weight 0.
+        ``criterion`` is the largest relative duality gap; ``detail.held_out`` comes from at most ten
+        refits by LIBSVM alone and is 0 on rows of weight 0.
 
     Examples
     --------
@@ -73,7 +74,7 @@ def solve_hinge(
         n_iter=n_iter,
         status="converged" if gaps.max() <= tol else "max_iter" if n_iter >= limit >= 0 else "stalled",
         intercept=found.intercept.astype(space.dtype),
-        held_out=np.column_stack([column.held_out() for column in columns]),
+        detail=HeldOutScores(np.column_stack([column.held_out() for column in columns])),
     )
 
 
@@ -110,7 +111,7 @@ def _refined(
         result = solve_hinge_dual(
             gram, np.zeros_like(y), y, w, dual=dual, tol=violation, max_iter=max_iter - n_iter
         )
-        dual, n_iter, gap = result.dual, n_iter + result.n_iter, result.criterion[-1]
+        dual, n_iter, gap = result.detail.dual, n_iter + result.n_iter, result.criterion[-1]
         rounding = np.finfo(np.float64).eps * float((np.abs(gram) @ np.abs(result.x)).max())
         if gap <= tol or n_iter >= max_iter or violation <= rounding:
             break

@@ -15,7 +15,7 @@ import numpy as np
 from weakly._threads import run_parallel
 from weakly.solvers._hinge_kernels import each_column
 from weakly.solvers._hinge_prox import certify, check_weights
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import DualPoint, SolverResult
 
 
 def solve_hinge_dual(
@@ -45,7 +45,8 @@ def solve_hinge_dual(
     weights : ndarray of shape (n_rows,)
         Weights ``w`` of the rows, positive.
     dual : ndarray of shape (n_rows, n_columns), optional
-        Where to start, the ``dual`` of an earlier result, made feasible where it is not; zero by default.
+        Where to start, the ``detail.dual`` of an earlier result, made feasible where it is not; zero by
+        default.
     tol : float, default=1e-6
         Largest violation of the optimality conditions, in units of the scores, as LIBSVM measures it.
     max_iter : int, default=1000000
@@ -92,7 +93,7 @@ def solve_hinge_dual(
         n_iter=int(records[:, 3].max(initial=0)),
         status="converged" if (records[:, 2] <= tol).all() else "max_iter",
         intercept=records[:, 1].astype(offsets.dtype),
-        dual=x.T * y,
+        detail=DualPoint(x.T * y),
     )
 
 

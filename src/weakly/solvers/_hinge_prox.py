@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import DualPoint, SolverResult
 
 _NEGLIGIBLE = 1e-8  # an objective below this part of the weights is lost in rounding
 
@@ -37,8 +37,8 @@ def prox_hinge(values: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> 
     Returns
     -------
     SolverResult
-        ``x`` is ``h``, ``intercept`` is ``b`` and ``dual`` is ``beta``; ``criterion`` is the largest relative
-        duality gap.
+        ``x`` is ``h``, ``intercept`` is ``b`` and ``detail.dual`` is ``beta``; ``criterion`` is the largest
+        relative duality gap.
 
     See Also
     --------
@@ -67,7 +67,7 @@ def prox_hinge(values: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> 
         n_iter=1,
         status="converged",
         intercept=b.astype(values.dtype),
-        dual=beta,
+        detail=DualPoint(beta),
     )
 
 

@@ -1,8 +1,9 @@
-"""The record every solver returns."""
+"""The record every solver returns, and the details that several methods add to it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -29,18 +30,13 @@ class SolverResult:
         Why it ended; "stopped" is the callback's doing, "interrupted" the user's, by Ctrl-C.
     intercept : ndarray of shape (n_columns,) or float, default=0.0
         Offset of the scores, for problems that have one.
-    held_out : ndarray of shape (n_labeled, n_columns) or None, default=None
-        Score of each labelled row by the model without that row, where the solver knows it.
-    dual : ndarray or None, default=None
-        The dual point, where a later call can start from it.
-    graph_side : ndarray of shape (n_rows, n_columns) or None, default=None
-        Values of the rows on the graph, of methods that keep them beside the function in ``x``.
+    detail : object or None, default=None
+        What only this method has, as a record of its own: the docstring of the solver names it.
     labels : ndarray of shape (n_labels, size) or None, default=None
-        Label vectors that a cutting plane method mixes.
+        Label vectors, of transductive support vector machines and of mixtures fitted to Dask collections.
+        Other methods have them in ``detail``.
     label_weights : ndarray of shape (n_labels,) or None, default=None
-        Their weights, which sum to 1.
-    start_energies : ndarray or None, default=None
-        Energy reached from each start, of methods that try several and keep the lowest.
+        Weights of the latter, which sum to 1.
 
     Examples
     --------
@@ -56,12 +52,9 @@ class SolverResult:
     n_iter: int
     status: str
     intercept: np.ndarray | float = 0.0
-    held_out: np.ndarray | None = None
-    dual: np.ndarray | None = None
-    graph_side: np.ndarray | None = None
+    detail: Any = None
     labels: np.ndarray | None = None
     label_weights: np.ndarray | None = None
-    start_energies: np.ndarray | None = None
 
     @property
     def converged(self) -> bool:
@@ -73,3 +66,36 @@ class SolverResult:
         if self.status == "interrupted":
             raise KeyboardInterrupt
         return self
+
+    def summary(self) -> SolverResult:
+        """Return histories, status and intercept alone: what stays small with any number of samples."""
+        return replace(self, x=np.zeros(0), detail=None, labels=None, label_weights=None)
+
+
+@dataclass(frozen=True, slots=True)
+class DualPoint:
+    """Detail of methods whose next call can start from where this one ended.
+
+    Parameters
+    ----------
+    dual : ndarray
+        The dual point.
+    """
+
+    dual: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Labeling:
+    """Detail of methods that find labels together with a function.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_labels, n_samples)
+        Label vectors, codes of clusters or signs; most methods find one.
+    dual : ndarray or None, default=None
+        The dual point of the function for these labels, where the solver knows it.
+    """
+
+    labels: np.ndarray
+    dual: np.ndarray | None = None

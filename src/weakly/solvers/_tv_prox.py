@@ -15,7 +15,7 @@ import numpy as np
 from weakly._threads import run_parallel
 from weakly.graphs._edge_list import Edges
 from weakly.solvers._dual_ascent import ascend_columns
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import DualPoint, SolverResult
 from weakly.solvers._tv_kernels import accelerated
 
 
@@ -42,7 +42,7 @@ def prox_total_variation(
     weight : float, default=1.0
         Weight of the total variation, positive.
     dual : ndarray of shape (n_columns, n_edges), optional
-        Where to start, the ``dual`` of an earlier result; zero by default.
+        Where to start, the ``detail.dual`` of an earlier result; zero by default.
     tol : float, default=1e-4
         Largest duality gap relative to the objective, in every column.
     max_iter : int, default=1000
@@ -100,5 +100,5 @@ def solve_columns(method, edges, values, weight, dual, tol, max_iter, steps):  #
         criterion=records[:, 2:4].max(axis=0, initial=0.0),
         n_iter=n_iter,
         status="converged" if (records[:, 3] <= tol).all() else "max_iter",
-        dual=dual,
+        detail=DualPoint(dual),
     )

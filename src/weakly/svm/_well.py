@@ -273,7 +273,8 @@ class WellSVC(ScoredClassifier, LabelMixture):
         """Take the nearest labeling and fit to it, in turn: descent from where the relaxation ended."""
         for _ in range(self.refine):
             label = nearest_labeling(machine, result)
-            if len(result.labels) == 1 and (label == result.labels[0]).all():
+            labels = result.detail.labels
+            if len(labels) == 1 and (label == labels[0]).all():
                 break
             result, found = alone(machine, result, label, tol=self.tol)
             if not found.is_solved:

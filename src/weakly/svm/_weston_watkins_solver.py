@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from weakly.solvers._box_kernels import SEED, shuffle
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import DualPoint, SolverResult
 from weakly.solvers._row_kernels import row_arrays, row_squares
 from weakly.spaces import FeatureSpace, KernelSpace
 from weakly.svm._pair_kernels import coefficients_of, kernel_pass, linear_pass, pair_terms
@@ -57,7 +57,7 @@ def solve_weston_watkins(
     costs : ndarray of shape (n_rows, n_classes)
         Costs, not negative; a row of zeros has no part in it.
     start : ndarray of shape (n_pairs,), optional
-        The ``dual`` of a result for costs that are positive at the same places.
+        The ``detail.dual`` of a result for costs that are positive at the same places.
     tol : float, default=1e-3
         Largest duality gap relative to the objective.
     max_iter : int, default=10000
@@ -113,7 +113,7 @@ def solve_weston_watkins(
         n_iter=n_iter,
         status=status or ("converged" if gaps[-1] <= tol else "max_iter"),
         intercept=_with_last(intercept),
-        dual=b,
+        detail=DualPoint(b),
     )
 
 
