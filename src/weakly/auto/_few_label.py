@@ -6,36 +6,31 @@ from collections.abc import Mapping
 from functools import partial
 
 import joblib
-import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from weakly._compat import StrOptions, check_params
+from weakly._compat import StrOptions
 from weakly.auto._bank import build_bank
 from weakly.auto._blend import Fits, average, side_by_side
 from weakly.auto._choice import choose, pose
 from weakly.auto._evidence import Evidence, tabulate, verdict_of
 from weakly.auto._prepare import PREPARATIONS
 from weakly.auto._refits import refit_total_variation
-from weakly.estimators._base import DeviceMixin, ScoredClassifier, class_codes
+from weakly.estimators._base import DeviceMixin, RowEstimator, ScoredClassifier, class_codes
 from weakly.estimators._calibration import fit_temperature, probabilities
 from weakly.estimators._class_prior import check_class_prior, warn_of_unseen
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
-from weakly.rows._blocks import ArrayBlocks, canonical, is_collection
+from weakly.rows._blocks import ArrayBlocks, is_collection
 from weakly.rows._device import to_host
 from weakly.rows._labels import encode_labels
-from weakly.rows._magnitude import squarable
 
 MOST_SCORED = 500  # labels that choose; more only cost time
 MOST_FITTED = 10_000  # labels that are fitted to
 MOST_NEIGHBOR_ROWS = 200_000  # to which graph="auto" compares rows with rows
-_ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 _BANK_PARAMS = ("effort", "preparation", "random_state")
 
 
-class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
+class FewLabelClassifier(DeviceMixin, ScoredClassifier, RowEstimator):
     """Classifier for few labels that finds out by itself whether and how unlabelled rows help.
 
     Every assumption about unlabelled rows becomes a kernel that no label has seen: supervised kernels,
@@ -138,8 +133,7 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
     True
     """
 
-    _last_published = "_function"
-    _of_training = ("transduction_", "label_distributions_", "supervised_")
+    _of_training = ("supervised_",)
     _parameter_constraints: dict = {
         "mode": [StrOptions({"auto", "safe"})],
         "effort": [StrOptions({"fast", "full"})],
@@ -216,8 +210,12 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         self
             The estimator, with ``warm_start`` in effect for these rows.
         """
-        check_params(self)
-        self._bank(*self._check_rows(X), n_classes, keep=True)
+        X = self._check_features(X)
+        self._bank(ArrayBlocks(X), self._connection(X), n_classes, keep=True)
+        return self
+
+    def _precompute_blocks(self, blocks, n_classes):
+        self._bank(blocks, "anchor", n_classes, keep=True)
         return self
 
     @atomic_fit
@@ -237,64 +235,57 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         self
             The fitted estimator.
         """
-        check_params(self)
-        if y is None:
-            raise ValueError("FewLabelClassifier requires y to be passed, but the target y is None.")
-        rows, blocks, graph = self._check_rows(X)
-        labels = self._read_labels(rows, blocks, y)
-        shares = self._shares(labels, y)
-        bank = self._bank(rows, blocks, graph, labels.n_classes, keep=self.warm_start)
+        y = to_host(y)
+        X = self._check_rows(X, y)
+        labels = encode_labels(y, unlabeled=self.unlabeled)
+        return self._learn(ArrayBlocks(X), self._connection(X), labels, _unused_categories(y, labels.classes))
+
+    def _fit_blocks(self, blocks, y):
+        from weakly.distributed import labels_of
+
+        return self._learn(blocks, "anchor", labels_of(y, blocks, self.unlabeled)[0])
+
+    def _learn(self, blocks, graph, labels, unused=()):
+        """From samples, wherever they are, and their labels to the model."""
+        shares = self._shares(labels, unused)
+        bank = self._bank(blocks, graph, labels.n_classes, keep=self.warm_start)
         with Progress(type(self).__name__, self.verbose).stage("choice"):
             self.classes_ = labels.classes
             self._decide(blocks, bank, pose(labels, blocks, bank, shares, MOST_FITTED))
         self.preparation_ = str(bank.preparation)
         return self
 
-    def _check_rows(self, X):
-        """Samples as they were given, up to checks, blocks of them, and the graph to connect them."""
-        if is_collection(X):
-            from weakly.distributed import checked_rows
-
-            if self.graph == "knn" or self.effort == "full":
-                raise ValueError(
-                    "rows of a Dask collection are connected through anchors: set graph='auto' and "
-                    "effort='fast', or pass X.compute()."
-                )
-            if self.device is not None:
-                raise ValueError(
-                    "a Dask collection is left to its workers, without a device: set device=None."
-                )
-            self._device = None
-            return X, checked_rows(self, X), "anchor"
+    def _check_features(self, X):
+        X = super()._check_features(X)
         if self.graph == "anchor" and self.effort == "full":
             raise ValueError(
                 "graph='anchor' has no edges, which the total variation of effort='full' needs: set "
                 "graph='knn' or effort='fast'."
             )
-        self._choose_device(X)
-        X = validate_data(self, to_host(X), ensure_min_samples=2, order="C", **_ROWS)
-        X = squarable(canonical(X))
+        return X
+
+    def _check_collection(self):
+        if self.graph == "knn" or self.effort == "full":
+            raise ValueError(
+                "rows of a Dask collection are connected through anchors: set graph='auto' and "
+                "effort='fast', or pass X.compute()."
+            )
+        super()._check_collection()
+
+    def _connection(self, X):
+        """The graph to connect samples in memory."""
         is_large = X.shape[0] > MOST_NEIGHBOR_ROWS and self.effort == "fast"
         by_size = "anchor" if is_large else "knn"
-        return X, ArrayBlocks(X), by_size if self.graph == "auto" else self.graph
+        return by_size if self.graph == "auto" else self.graph
 
-    def _read_labels(self, rows, blocks, y):
-        if not is_collection(rows):
-            y = to_host(y)
-            check_consistent_length(rows, y)
-            return encode_labels(y, unlabeled=self.unlabeled)
-        from weakly.distributed import labels_of
-
-        return labels_of(y, blocks, self.unlabeled)[0]
-
-    def _bank(self, rows, blocks, graph, n_classes, keep):
+    def _bank(self, blocks, graph, n_classes, keep):
         """The kernels of samples, those of the last call where it was about the same."""
         settings = {name: value for name, value in self.get_params().items() if name in _BANK_PARAMS}
         settings |= {"device": self._device, "graph": graph}
         warm = getattr(self, "_warm", None)
         key = None
         if keep or warm is not None:
-            key = joblib.hash([_contents(rows), int(n_classes), settings])
+            key = joblib.hash([_contents(blocks.X), int(n_classes), settings])
         if warm is not None and warm[0] == key:
             return warm[1]
         bank = build_bank(blocks, n_classes, verbose=self.verbose, **settings)
@@ -302,11 +293,10 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
             self._warm = (key, bank)
         return bank
 
-    def _shares(self, labels, y):
+    def _shares(self, labels, unused):
         """Class proportions where given, with a warning about classes that no label has."""
         given = self.class_prior
         named = given if isinstance(given, Mapping) else ()
-        unused = _unused_categories(y, labels.classes)
         warn_of_unseen(name for name in unused if name != self.unlabeled and name not in named)
         return None if given is None else check_class_prior(given, labels.classes, "class_prior")
 
@@ -345,8 +335,7 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, BaseEstimator):
         self.supervised_ = decided.map(partial(label, baseline), width=None, dtype=classes.dtype)
 
     def _decisions(self, X):
-        check_is_fitted(self, "_function")
-        X = squarable(canonical(validate_data(self, to_host(X), reset=False, **_ROWS)))
+        X = self._check_new(X)
         return self._function(X).astype(X.dtype, copy=False)
 
 
@@ -360,8 +349,6 @@ def _contents(X):
 
 
 def _unused_categories(y, classes):
-    """Categories of a pandas column that no label has; those of a collection need not be known."""
-    if is_collection(y):
-        return []
+    """Categories of a pandas column that no label has."""
     categories = getattr(getattr(y, "dtype", None), "categories", None)
     return [] if categories is None else [name for name in categories if name not in classes]

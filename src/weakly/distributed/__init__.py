@@ -8,7 +8,6 @@ from importlib import import_module
 
 _HOME = {
     "DaskBlocks": "_blocks",
-    "anchored_rows": "_collections",
     "checked_rows": "_collections",
     "connect": "_cluster",
     "fitted_values": "_collections",

@@ -83,53 +83,6 @@ def checked_rows(estimator: Any, X: Any) -> DaskBlocks:
     return blocks
 
 
-def anchored_rows(estimator: Any, X: Any) -> DaskBlocks:
-    """Check rows for the fit of an estimator whose functions are those of anchors.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Has ``graph``, ``approximation``, ``n_neighbors`` and ``device``; told about columns as by
-        :func:`checked_rows`.
-    X : dask.array.Array or dask.dataframe.DataFrame of shape (n_rows, n_features)
-        Rows.
-
-    Returns
-    -------
-    DaskBlocks
-        The rows.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from weakly import LaplacianSVC
-    >>> from weakly.distributed import anchored_rows
-    >>> anchored_rows(LaplacianSVC(graph="anchor"), da.ones((60, 2), chunks=(30, 2))).shape
-    (60, 2)
-    """
-    name = type(estimator).__name__
-    is_anchored = isinstance(estimator.graph, str) and estimator.graph == "anchor"
-    if not is_anchored or estimator.approximation != "auto":
-        raise ValueError(
-            f"{name} takes Dask collections through anchors: set graph='anchor' and approximation='auto'."
-        )
-    if not estimator._needs_graph():
-        raise ValueError(f"{name} needs the graph for a Dask collection: set a positive graph_penalty.")
-    if estimator.device is not None:
-        raise ValueError(
-            f"{name} leaves a Dask collection to its workers, without a device: set device=None."
-        )
-    if estimator.kernel == "precomputed":
-        raise ValueError(f"{name} looks for anchors among rows: pass rows, not a Gram matrix.")
-    estimator._device = None  # of an earlier fit
-    blocks = checked_rows(estimator, X)
-    if estimator.n_neighbors >= blocks.shape[0]:
-        raise ValueError(
-            f"n_neighbors={estimator.n_neighbors} but n_samples={blocks.shape[0]}: lower n_neighbors."
-        )
-    return blocks
-
-
 def map_method(estimator: Any, method: str, X: Any) -> da.Array:
     """Lazy values of a method of a fitted estimator, with the chunks of the rows.
 

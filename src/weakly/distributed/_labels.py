@@ -130,6 +130,8 @@ def _gather(
     y: Any, blocks: DaskBlocks, unlabeled: Any, sample_weight: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     """Labelled rows, their labels and weights, and what to say where labels are too few."""
+    if y is None:
+        raise ValueError("a fit on a Dask collection requires y to be passed, but the target y is None.")
     parts = _parts_of(y, "y", blocks)
     weights = (
         [None] * len(parts) if sample_weight is None else _parts_of(sample_weight, "sample_weight", blocks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import warnings
 from numbers import Integral, Real
 
@@ -38,7 +39,11 @@ def refuse_collection(estimator, X):
 
 
 class RowEstimator(BaseEstimator):
-    """Checks of rows: those of a fit, and new ones."""
+    """Checks of samples: those of a fit, and new ones.
+
+    An estimator that takes Dask collections has ``_fit_blocks(blocks, y)`` beside ``fit(X, y)``; the choice
+    between the two is made by :func:`weakly.estimators._fitting.atomic_fit`.
+    """
 
     _last_published = "_function"  # what only a fit that came to its end has set
     _of_training: tuple[str, ...] = ("transduction_", "label_distributions_")  # not for new samples
@@ -62,6 +67,17 @@ class RowEstimator(BaseEstimator):
         self._choose_device(X)
         X = validate_data(self, to_host(X), ensure_min_samples=2, order="C", **_ROWS)
         return squarable(canonical(X))
+
+    def _blocks_of(self, X):
+        """The same for a Dask collection, of which blocks stay where they are."""
+        from weakly.distributed import checked_rows
+
+        check_params(self)
+        self._check_collection()
+        return checked_rows(self, X)
+
+    def _check_collection(self):
+        """Refuse settings that need all samples in memory."""
 
     def _check_new(self, X):
         check_is_fitted(self, self._last_published)
@@ -87,6 +103,14 @@ class DeviceMixin:
         self._device = resolve_device(self.device, X)
         if self._device is not None and sp.issparse(X):
             raise ValueError("a device needs dense rows: pass X.toarray(), or set device=None.")
+
+    def _check_collection(self):
+        if self.device is not None:
+            raise ValueError(
+                f"{type(self).__name__} leaves a Dask collection to its workers, without a device: set "
+                "device=None."
+            )
+        self._device = None  # not that of an earlier fit
 
     def to_numpy(self):
         """Bring the model to NumPy, so that it predicts and can be pickled without PyTorch.
@@ -180,13 +204,33 @@ class GraphEstimator(DeviceMixin, KernelEstimator):
 
     def _check_rows(self, X, y):
         X = super()._check_rows(X, y)
-        needs_neighbors = self._needs_graph() and isinstance(self.graph, str)
-        if needs_neighbors and self.n_neighbors >= X.shape[0]:
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} but n_samples={X.shape[0]}: lower n_neighbors, or pass a "
-                f"graph{self._without_graph}."
-            )
+        if self._needs_graph() and isinstance(self.graph, str):
+            self._check_neighbors(X, f", or pass a graph{self._without_graph}")
         return X
+
+    def _blocks_of(self, X):
+        blocks = super()._blocks_of(X)
+        self._check_neighbors(blocks)
+        return blocks
+
+    def _check_neighbors(self, X, otherwise=""):
+        if self.n_neighbors >= X.shape[0]:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} but n_samples={X.shape[0]}: lower n_neighbors{otherwise}."
+            )
+
+    def _check_collection(self):
+        name = type(self).__name__
+        is_anchored = isinstance(self.graph, str) and self.graph == "anchor"
+        if not is_anchored or self.approximation != "auto":
+            raise ValueError(
+                f"{name} takes Dask collections through anchors: set graph='anchor' and approximation='auto'."
+            )
+        if not self._needs_graph():
+            raise ValueError(f"{name} needs the graph for a Dask collection: set a positive graph_penalty.")
+        if self.kernel == "precomputed":
+            raise ValueError(f"{name} looks for anchors among rows: pass rows, not a Gram matrix.")
+        super()._check_collection()
 
     def _build_graph(self, X):
         if not self._needs_graph():
@@ -236,12 +280,27 @@ class GraphEstimator(DeviceMixin, KernelEstimator):
             )
 
 
+def lazy_on_collections(method):
+    """Let a method of a fitted estimator answer lazily for a Dask collection, chunk by chunk."""
+
+    @functools.wraps(method)
+    def wherever_samples_are(self, X):
+        if not is_collection(X):
+            return method(self, X)
+        from weakly.distributed import map_method
+
+        return map_method(self, method.__name__, X)
+
+    return wherever_samples_are
+
+
 class ScoredClassifier(ClassifierMixin):
     """The public methods of a classifier that has ``classes_``, ``temperature_`` and ``_decisions``."""
 
     def _labels_of(self, decisions):
         return self.classes_[class_codes(decisions)]
 
+    @lazy_on_collections
     def decision_function(self, X):
         """Score rows: positive for the second of two classes, else one column per class.
 
@@ -255,11 +314,10 @@ class ScoredClassifier(ClassifierMixin):
         ndarray or dask array of shape (n_samples,) or (n_samples, n_classes)
             Scores; where the estimator normalises class masses, after that.
         """
-        if is_collection(X):
-            return _lazily(self, "decision_function", X)
         decisions = self._decisions(X)
         return follow(decisions[:, 0] if decisions.shape[1] == 1 else decisions, X)
 
+    @lazy_on_collections
     def predict(self, X):
         """Predict the class of rows.
 
@@ -273,10 +331,9 @@ class ScoredClassifier(ClassifierMixin):
         ndarray or dask array of shape (n_samples,)
             Labels.
         """
-        if is_collection(X):
-            return _lazily(self, "predict", X)
         return follow(self._labels_of(self._decisions(X)), X)
 
+    @lazy_on_collections
     def predict_proba(self, X):
         """Estimate class probabilities.
 
@@ -293,8 +350,6 @@ class ScoredClassifier(ClassifierMixin):
         ndarray or dask array of shape (n_samples, n_classes)
             Rows sum to 1; the largest entry is the predicted class.
         """
-        if is_collection(X):
-            return _lazily(self, "predict_proba", X)
         return follow(probabilities(self._decisions(X), self.temperature_), X)
 
     def score(self, X, y, sample_weight=None):
@@ -328,13 +383,6 @@ def score_labeled(estimator, metric, X, y, sample_weight, continuous=False):
         return float(metric(known, np.asarray(estimator.predict(X))[rows], sample_weight=weights))
     X, known, weights = take_labeled(X, y, sample_weight, **settings)
     return float(metric(known, to_host(estimator.predict(X)), sample_weight=weights))
-
-
-def _lazily(estimator, method, X):
-    """Values of a method for rows of a Dask collection, which are computed when they are asked for."""
-    from weakly.distributed import map_method
-
-    return map_method(estimator, method, X)
 
 
 def class_codes(columns):

@@ -1,4 +1,4 @@
-"""A fit takes effect as a whole or not at all, and says where the user cut it short."""
+"""The door of every fit: to where the samples are, and then as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from weakly.exceptions import FitInterruptedWarning
+from weakly.rows._blocks import is_collection
 
 
 def atomic_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -17,10 +18,14 @@ def atomic_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
     function. Where a solver caught an interrupt and ended with the best point so far, the fit warns; a
     warning that is turned into an error undoes the fit as well.
 
+    A Dask collection goes to the method ``_fit_blocks`` (for ``precompute``, to ``_precompute_blocks``) of an
+    estimator that has it, in blocks that its ``_blocks_of`` has checked, with all other arguments as they
+    are. Without such a method an estimator takes samples in memory only, which their checks say.
+
     Parameters
     ----------
     fit : callable
-        The method. It sets attributes and changes none in place.
+        The method for samples in memory. It sets attributes and changes none in place.
 
     Returns
     -------
@@ -47,10 +52,14 @@ def atomic_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(fit)
-    def fit_or_leave(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def fit_or_leave(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         before = vars(self).copy()
+        in_blocks = getattr(self, f"_{fit.__name__}_blocks", None) if is_collection(X) else None
         try:
-            fitted = fit(self, *args, **kwargs)
+            if in_blocks is None:
+                fitted = fit(self, X, *args, **kwargs)
+            else:
+                fitted = in_blocks(self._blocks_of(X), *args, **kwargs)
             if "interrupted" in _statuses(self):
                 warnings.warn(
                     f"{type(self).__name__} was interrupted: the model is the best found until then, not the "

@@ -26,7 +26,6 @@ from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.graphs import AnchorGraph, AnchorMap
 from weakly.kernels import resolve_kernel
-from weakly.rows._blocks import is_collection
 from weakly.rows._device import require_room, to_host
 from weakly.rows._labels import encode_labels
 from weakly.rows._memory import dense_bytes, fits
@@ -237,8 +236,6 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         self
             The fitted estimator.
         """
-        if is_collection(X):
-            return self._fit_blocks(X, y, sample_weight)
         y = to_host(y)
         X = self._check_rows(X, y)
         weights = check_sample_weight(to_host(sample_weight), X)
@@ -255,12 +252,10 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         self._publish(space, theta, labels, X.dtype)
         return self
 
-    def _fit_blocks(self, X, y, sample_weight):
+    def _fit_blocks(self, blocks, y, sample_weight=None):
         """The same on a Dask collection, through anchors."""
-        from weakly.distributed import anchored_rows, labels_of
+        from weakly.distributed import labels_of
 
-        self._require_labels(y)
-        blocks = anchored_rows(self, X)
         labels, weights = labels_of(y, blocks, self.unlabeled, sample_weight)
         prior = self._class_prior(labels)
         progress = Progress(type(self).__name__, self.verbose)

@@ -50,14 +50,10 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
+    _fit_blocks = None  # cuts are made of edges between samples
+
     def _needs_graph(self):
         return True
-
-    def _fit_blocks(self, X, y, sample_weight):
-        raise ValueError(
-            f"{type(self).__name__} takes rows in memory, as cuts are made of edges between them: pass "
-            "X.compute(), or fit a LaplacianRLSClassifier with graph='anchor'."
-        )
 
     def _corrects(self):
         return True

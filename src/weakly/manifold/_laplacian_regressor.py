@@ -5,11 +5,10 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from weakly._compat import StrOptions, check_sample_weight
-from weakly.estimators._base import score_labeled
+from weakly.estimators._base import lazy_on_collections, score_labeled
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.manifold._base import LaplacianModel
-from weakly.rows._blocks import is_collection
 from weakly.rows._device import follow, to_host
 from weakly.rows._unlabeled import find_unlabeled
 
@@ -190,8 +189,6 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
         self
             The fitted estimator.
         """
-        if is_collection(X):
-            return self._fit_blocks(X, y, sample_weight)
         y = to_host(y)
         X = self._check_rows(X, y)
         weights = check_sample_weight(to_host(sample_weight), X)
@@ -205,12 +202,10 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
         self.transduction_ = (space.scores(theta)[:, 0] + self.intercept_).astype(X.dtype)
         return self
 
-    def _fit_blocks(self, X, y, sample_weight):
+    def _fit_blocks(self, blocks, y, sample_weight=None):
         """The same on a Dask collection, through anchors."""
-        from weakly.distributed import anchored_rows, fitted_values, targets_of
+        from weakly.distributed import fitted_values, targets_of
 
-        self._require_labels(y)
-        blocks = anchored_rows(self, X)
         labeled, known, weights = targets_of(y, blocks, self.unlabeled, sample_weight)
         known = _as_numbers(known)
         progress = Progress(type(self).__name__, self.verbose)
@@ -226,6 +221,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
         self._function = space.function(theta)
         return theta
 
+    @lazy_on_collections
     def predict(self, X):
         """Predict the target of rows.
 
@@ -239,10 +235,6 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
         ndarray or dask array of shape (n_samples,)
             Targets.
         """
-        if is_collection(X):
-            from weakly.distributed import map_method
-
-            return map_method(self, "predict", X)
         return follow(self._score(X)[:, 0] + self.intercept_, X)
 
     def score(self, X, y, sample_weight=None):

@@ -22,10 +22,10 @@ class SimplexClassifierBase(LaplacianClassifierBase):
         if self.simplex and labels.n_classes > 2 and self.solver == "cg":
             raise ValueError('simplex=True needs a factorization: use solver="auto".')
 
-    def _fit_blocks(self, X, y, sample_weight):
+    def _check_collection(self):
+        super()._check_collection()
         if self.simplex:
             raise ValueError("simplex=True holds all scores in memory: set simplex=False for Dask.")
-        return super()._fit_blocks(X, y, sample_weight)
 
     def _minimize(self, space, rows, targets, weights, progress):
         if not self.simplex or targets.shape[1] == 1:

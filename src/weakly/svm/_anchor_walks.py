@@ -93,12 +93,10 @@ def hardened(F: np.ndarray) -> np.ndarray:
 class BlockWalkMixin:
     """The fit of a :class:`ProbabilisticLabelSVC` on a Dask collection."""
 
-    def _fit_blocks(self, X, y, sample_weight):
+    def _fit_blocks(self, blocks, y, sample_weight=None):
         """The same on a Dask collection, through anchors."""
-        from weakly.distributed import anchored_rows, fitted_values, labels_of, weights_of
+        from weakly.distributed import fitted_values, labels_of, weights_of
 
-        self._require_labels(y)
-        blocks = anchored_rows(self, X)
         labels, _ = labels_of(y, blocks, self.unlabeled, sample_weight)
         self.class_prior_ = prior_of(self.class_prior, labels)
         self.classes_ = labels.classes

@@ -9,13 +9,12 @@ from sklearn.neighbors import NearestNeighbors
 
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly._threads import openmp_after_fork
-from weakly.estimators._base import GraphEstimator
+from weakly.estimators._base import GraphEstimator, lazy_on_collections
 from weakly.estimators._class_prior import prior_of
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.graphs import AnchorGraph
 from weakly.kernels import resolve_kernel
-from weakly.rows._blocks import is_collection
 from weakly.rows._device import follow, to_host
 from weakly.rows._labels import encode_labels
 from weakly.solvers import solve_label_walk
@@ -247,8 +246,6 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         self
             The fitted estimator.
         """
-        if is_collection(X):
-            return self._fit_blocks(X, y, sample_weight)
         y = to_host(y)
         X = self._check_rows(X, y)
         weights = check_sample_weight(to_host(sample_weight), X)
@@ -281,6 +278,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
     def _is_anchored(self):
         return isinstance(self.graph_, AnchorGraph) and self.kernel != "precomputed"
 
+    @lazy_on_collections
     def predict(self, X):
         """Predict the class of rows.
 
@@ -294,8 +292,6 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         ndarray or dask array of shape (n_samples,)
             Labels, and ``novel_label`` for rows whose novelty is above the threshold, if there is one.
         """
-        if is_collection(X):
-            return super().predict(X)
         decisions = self._decisions(X)
         novelty = None if self._near is None else self._near(self._check_new(X))
         return follow(self._named(decisions, novelty), X)
