@@ -14,7 +14,7 @@ from weakly.manifold._exclusive_solver import OtherRows, solve_exclusive
 from weakly.regularizers import EXCLUSIVE
 from weakly.rows._device import require_room
 from weakly.rows._memory import dense_bytes
-from weakly.spaces import AnchoredSpace, restrict, undeformed
+from weakly.spaces import restrict, undeformed
 
 _DROPPED = {"early_stopping"}
 _N_STACKS = 20  # functions that the solver holds at a time: steps and changes it remembers, and its own
@@ -232,8 +232,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         return "squared_hinge"  # of the Laplacian machine that is the start
 
     def _minimize(self, space, rows, targets, weights, progress):
-        is_anchored = isinstance(space.base, AnchoredSpace)
-        others = BlockOthers(space.base) if is_anchored else OtherRows(space.n_rows, rows)
+        others = BlockOthers(space.base) if space.has_blocks else OtherRows(space.n_rows, rows)
         path = []
 
         def watch(scores):
