@@ -26,7 +26,7 @@ _OWN_VARIANCE = 0.5  # of each row's own value, relative to its kernel, where fe
 _LOW_RANK = 0.25  # mean leverage below which an exact kernel cannot follow a graph either
 _SAME_CUT = 0.05  # share of the rows that two starts of one cut may differ in
 _SMALLER = "set approximation='nystroem'"
-_DROPPED = {"class_mass_normalization", "early_stopping", "graph_penalty", "laplacian", "tol"}
+_DROPPED = {"early_stopping", "graph_penalty", "laplacian", "tol"}
 
 
 @dataclass(frozen=True, eq=False)
