@@ -11,7 +11,7 @@ import weakly.cluster._iterative_svr
 import weakly.cluster._well
 from tests.cluster.test_methods import allowed_sizes
 from weakly import IterativeSVRClustering, WellClustering
-from weakly.cluster._divide import divide, part_of
+from weakly.cluster._divide import divide
 from weakly.spaces import FeatureSpace, KernelSpace
 
 METHODS = [WellClustering, IterativeSVRClustering]
@@ -173,7 +173,7 @@ def test_the_larger_side_of_an_odd_number_is_where_the_objective_is_lower():
 def test_parts_of_spaces(as_type):
     X = np.random.default_rng(0).normal(size=(8, 3))
     rows = np.array([1, 4, 6])
-    part = part_of(FeatureSpace(as_type(X)), rows)
+    part = FeatureSpace(as_type(X)).part(rows)
     np.testing.assert_allclose(part.scores(np.eye(3)), X[rows])
-    kernel = part_of(KernelSpace(X @ X.T), rows)
+    kernel = KernelSpace(X @ X.T).part(rows)
     np.testing.assert_allclose(kernel.gram, X[rows] @ X[rows].T)

@@ -58,8 +58,8 @@ def assert_same(found, expected, X, atol=1e-6):
     [
         LaplacianRLSClassifier(**ANCHORS),
         LaplacianRLSClassifier(solver="cg", tol=1e-10, **ANCHORS),
-        LaplacianSVC(class_mass_normalization=[0.2, 0.5, 0.3], **ANCHORS),
-        LaplacianSVC(loss="hinge", tol=1e-9, class_mass_normalization=False, **ANCHORS),
+        LaplacianSVC(class_prior=[0.2, 0.5, 0.3], **ANCHORS),
+        LaplacianSVC(loss="hinge", tol=1e-9, class_prior=None, **ANCHORS),
     ],
 )
 def test_classifier_is_that_in_memory(model, lengths):

@@ -34,21 +34,17 @@ def test_a_mapping_without_a_class_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("estimator", "name"),
+    "estimator",
     [
-        (LaplacianSVC(), "class_mass_normalization"),
-        (TotalVariationRLSClassifier(), "class_prior"),
-        (ProbabilisticLabelSVC(), "class_prior"),
-        (WellSVC(), "class_prior"),
-        (TransductiveSVC(), "class_prior"),
+        LaplacianSVC(), TotalVariationRLSClassifier(), ProbabilisticLabelSVC(), WellSVC(), TransductiveSVC(),
     ],
-    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
-)
-def test_estimators_take_mappings(estimator, name):
+    ids=lambda estimator: type(estimator).__name__,
+)  # fmt: skip
+def test_estimators_take_mappings(estimator):
     rng = np.random.default_rng(0)
     truth = np.arange(60) % 3
     X = 4 * np.eye(3)[truth] + rng.normal(size=(60, 3))
     y = np.where(np.arange(60) < 12, CLASSES[truth].astype(object), None)
-    by_class = estimator.set_params(**{name: {"owl": 0.3, "dog": 0.5, "cat": 0.2}}).fit(X, y).transduction_
-    by_order = estimator.set_params(**{name: [0.2, 0.5, 0.3]}).fit(X, y).transduction_
+    by_class = estimator.set_params(class_prior={"owl": 0.3, "dog": 0.5, "cat": 0.2}).fit(X, y).transduction_
+    by_order = estimator.set_params(class_prior=[0.2, 0.5, 0.3]).fit(X, y).transduction_
     np.testing.assert_array_equal(by_class, by_order)

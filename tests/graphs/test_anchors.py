@@ -253,7 +253,7 @@ def closed_form(Z, L, labeled, targets, ambient, graph):
 def test_laplacian_rls_is_the_closed_form_on_anchors():
     moons = make_two_moons(300, noise=0.1, random_state=0)
     model = LaplacianRLSClassifier(
-        graph="anchor", n_components=40, n_neighbors=3, class_mass_normalization=False, random_state=0
+        graph="anchor", n_components=40, n_neighbors=3, class_prior=None, random_state=0
     ).fit(moons.X, moons.y_partial)
     labeled = np.flatnonzero(moons.y_partial >= 0)
     Z, L = model.graph_.weights.toarray(), dense_laplacian(model.graph_)
@@ -306,7 +306,7 @@ def test_kernels_with_the_anchor_graph_have_the_closed_form(approximation):
     moons = make_two_moons(150, noise=0.1, random_state=0)
     graph = anchor_graph(moons.X, n_anchors=30, n_neighbors=3, random_state=0)
     model = LaplacianRLSClassifier(
-        graph=graph, n_components=150, approximation=approximation, gamma=2.0, class_mass_normalization=False,
+        graph=graph, n_components=150, approximation=approximation, gamma=2.0, class_prior=None,
         early_stopping=False, ambient_penalty=0.01, tol=1e-10, random_state=0,
     ).fit(moons.X, moons.y_partial)  # fmt: skip
     is_labeled = moons.y_partial >= 0

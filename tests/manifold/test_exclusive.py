@@ -53,7 +53,7 @@ def test_the_whole_problem_matches_a_convex_solver(loss, kernel):
     value, scores = fit_exclusive(Z, penalty, labeled, signs, np.ones(len(labeled)), 0.5, loss=loss)
     model = ExclusiveLaplacianSVC(
         0.05, graph_penalty=0.02, exclusive_penalty=0.5, exclusive="sum", smoothing=1e-5, loss=loss, tol=1e-7,
-        kernel=kernel, gamma=0.5, graph=graph, laplacian="unnormalized", class_mass_normalization=False,
+        kernel=kernel, gamma=0.5, graph=graph, laplacian="unnormalized", class_prior=None,
     ).fit(X, partial)  # fmt: skip
     assert model.result_.objective[-1] == pytest.approx(value, rel=1e-4)
     np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-3)
@@ -62,7 +62,7 @@ def test_the_whole_problem_matches_a_convex_solver(loss, kernel):
 def test_two_classes_share_a_function():
     """Scores are f and -f: pairs are never both positive, and the sum makes them smaller."""
     X, _, partial, _ = make_rows(n_classes=2)
-    plain = {"class_mass_normalization": False}
+    plain = {"class_prior": None}
     free = LaplacianSVC(**plain).fit(X, partial).decision_function(X)
     pairs = ExclusiveLaplacianSVC(exclusive_penalty=5.0, **plain).fit(X, partial)
     np.testing.assert_allclose(pairs.decision_function(X), free, atol=1e-4)
@@ -86,7 +86,7 @@ def test_claims_do_not_grow_with_the_charge(name, exclusive):
     """But for scores within the smoothing, which are as good as 0."""
     X, partial = rows_of(name)
     settings = {"graph_penalty": 0.0, "gamma": "mean-distance", "smoothing": 1e-2, "tol": 1e-5}
-    model = ExclusiveLaplacianSVC(1e-2, exclusive=exclusive, class_mass_normalization=False, **settings)
+    model = ExclusiveLaplacianSVC(1e-2, exclusive=exclusive, class_prior=None, **settings)
     others, counts = partial < 0, []
     for charge in (0.0, 0.01, 0.1, 1.0):
         model.set_params(exclusive_penalty=charge).fit(X, partial)

@@ -40,7 +40,7 @@ def blobs():
 
 
 def plain(estimator, **params):
-    return clone(estimator).set_params(class_mass_normalization=False, **params)
+    return clone(estimator).set_params(class_prior=None, **params)
 
 
 def test_rls_without_graph_is_kernel_ridge(blobs):
@@ -98,7 +98,7 @@ def test_binary_objective_matches_cvxpy(loss):
     problem.solve(solver=cp.CLARABEL)
 
     params = {"ambient_penalty": a, "graph_penalty": g, "gamma": gamma, "graph": graph, "tol": 1e-9}
-    params |= {"laplacian": "unnormalized", "class_mass_normalization": False}
+    params |= {"laplacian": "unnormalized", "class_prior": None}
     model = (
         LaplacianRLSClassifier(**params) if loss == "squared" else LaplacianSVC(loss=loss, **params)
     ).fit(moons.X, moons.y_partial)
@@ -112,7 +112,7 @@ def test_binary_objective_matches_cvxpy(loss):
 @pytest.mark.parametrize("make", [LaplacianRLSClassifier, LaplacianSVC])
 def test_iterations_reach_the_direct_solution(blobs, make, kernel):
     X, _, partial, _ = blobs
-    params = {"kernel": kernel, "ambient_penalty": 0.1, "class_mass_normalization": False}
+    params = {"kernel": kernel, "ambient_penalty": 0.1, "class_prior": None}
     direct = make(**params).fit(X, partial)
     iterated = make(solver="cg", early_stopping=False, tol=1e-10, **params).fit(X, partial)
     assert iterated.result_.status == "converged"
@@ -265,7 +265,7 @@ def test_weights_scale_the_loss(blobs):
     X, _, partial, labeled = blobs
     weights = np.ones(len(X))
     weights[labeled[:4]] = 2
-    params = {"graph_penalty": 0, "gamma": 0.05, "class_mass_normalization": False}
+    params = {"graph_penalty": 0, "gamma": 0.05, "class_prior": None}
     weighted = LaplacianSVC(**params).fit(X, partial, sample_weight=weights)
     doubled = np.concatenate([np.arange(len(X)), labeled[:4]])
     repeated = LaplacianSVC(**params).fit(X[doubled], partial[doubled])
@@ -286,18 +286,18 @@ def test_weight_zero_takes_the_label_away(blobs):
 def test_given_class_shares_move_the_decisions(blobs):
     X, _, partial, _ = blobs
     shares = [np.bincount(m.transduction_, minlength=3) / len(X) for m in (
-        LaplacianRLSClassifier(class_mass_normalization=prior).fit(X, partial)
+        LaplacianRLSClassifier(class_prior=prior).fit(X, partial)
         for prior in ([0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8])
     )]  # fmt: skip
     assert (np.argmax(shares, axis=1) == [0, 1, 2]).all()
     assert np.diagonal(shares).min() > 0.5
 
 
-@pytest.mark.parametrize("normalization", [[0.6, 0.3, 0.1], False])
-def test_rows_without_reach_get_the_class_shares(blobs, normalization):
+@pytest.mark.parametrize("prior", [[0.6, 0.3, 0.1], None])
+def test_rows_without_reach_get_the_class_shares(blobs, prior):
     X, _, partial, _ = blobs
-    model = LaplacianRLSClassifier(class_mass_normalization=normalization).fit(X, partial)
-    shares = [1 / 3] * 3 if normalization is False else normalization
+    model = LaplacianRLSClassifier(class_prior=prior).fit(X, partial)
+    shares = [1 / 3] * 3 if prior is None else prior
     np.testing.assert_allclose(model.predict_proba(X[:2] + 1e4), [shares, shares], atol=1e-6)
     binary = LaplacianRLSClassifier().fit(X, np.where(partial == 2, 1, partial))
     np.testing.assert_allclose(binary.predict_proba(X[:1] + 1e4), [[1 / 3, 2 / 3]], atol=1e-6)
@@ -402,11 +402,18 @@ def test_hopeless_conditioning_is_said():
         )
 
 
-def test_bools_of_numpy_are_bools(blobs):
+@pytest.mark.parametrize("prior", [True, False, np.False_, "uniform", 1.0])
+def test_what_is_no_class_prior_is_refused(blobs, prior):
     X, _, partial, _ = blobs
-    ours = LaplacianRLSClassifier(class_mass_normalization=np.False_).fit(X, partial)
-    theirs = LaplacianRLSClassifier(class_mass_normalization=False).fit(X, partial)
-    np.testing.assert_array_equal(ours.label_distributions_, theirs.label_distributions_)
+    with pytest.raises(ValueError, match="The 'class_prior' parameter"):
+        LaplacianRLSClassifier(class_prior=prior).fit(X, partial)
+
+
+def test_a_number_is_the_proportion_of_the_second_of_two_classes(blobs):
+    X, _, partial, _ = blobs
+    two = np.where(partial == 2, 1, partial)
+    number, both = (LaplacianRLSClassifier(class_prior=p).fit(X, two) for p in (0.7, [0.3, 0.7]))
+    np.testing.assert_allclose(number.label_distributions_, both.label_distributions_)
 
 
 def test_direct_solvers_keep_the_memory_limit(blobs, monkeypatch):
@@ -432,7 +439,7 @@ def test_corrected_approximation_is_its_own_kernel_solved_exactly():
     X, y = load_digits(return_X_y=True)
     X, y = X[:400], y[:400]
     partial = next(LabelDraws(n_per_class=3).split(X, y)).mask(y)
-    params = {"class_mass_normalization": False, "graph": neighbor_graph(X, n_neighbors=8)}
+    params = {"class_prior": None, "graph": neighbor_graph(X, n_neighbors=8)}
     settings = {"approximation": "nystroem", "n_components": 40, "random_state": 0}
     model = LaplacianRLSClassifier(early_stopping=False, tol=1e-9, **settings, **params).fit(X, partial)
     features = build_space(X, model.kernel_, **settings).features

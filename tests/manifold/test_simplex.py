@@ -116,7 +116,7 @@ def test_published_as_any_other(blobs, loss):
     assert model.temperature_ == pytest.approx(np.log2(3))  # there are no held-out scores to fit it
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
-    plain = clone(model).set_params(class_mass_normalization=False).fit(X, partial)
+    plain = clone(model).set_params(class_prior=None).fit(X, partial)
     expected = shares_of(plain, X) - 1 / 3 + plain.result_.intercept
     np.testing.assert_allclose(plain.decision_function(X), expected, atol=1e-10)
 

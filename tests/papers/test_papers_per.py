@@ -56,7 +56,7 @@ def test_features_of_a_choice_give_the_estimator(images, row):
         kernel="linear",
         graph_weights="binary",
         laplacian="unnormalized",
-        class_mass_normalization=False,
+        class_prior=None,
     ).fit(X, partial)
     np.testing.assert_allclose(model.decision_function(X), _faces.fit(choice, y, labeled, 1e-6), atol=1e-4)
     cell = _faces.recognition_rate({"choice": choice._asdict()}, "5", 1)
@@ -120,7 +120,7 @@ def test_a_set_that_the_paper_lacks():
     cell = _paths.error_on_set(settings, "digits", 3)
     X, y = load_digits(return_X_y=True)
     partial = next(LabelDraws(n_per_class=2, n_repeats=1, random_state=3).split(X, y)).mask(y)
-    peer = LaplacianSVC(1e-2, gamma="mean-distance", class_mass_normalization=False).fit(X, partial)
+    peer = LaplacianSVC(1e-2, gamma="mean-distance", class_prior=None).fit(X, partial)
     hidden = partial < 0
     assert hidden.sum() == len(y) - 20
     assert cell["value"] == pytest.approx(100 * np.mean(peer.transduction_[hidden] != y[hidden]))

@@ -446,7 +446,7 @@ def test_centered_rows_are_rows_less_a_mean(entries, index, shape):
     np.testing.assert_allclose(rows.adjoint(values), Z.T @ values, **close)
     single = 1e-6 if entries == np.float32 else 1e-12
     np.testing.assert_allclose(rows.norms(), np.linalg.norm(Z, axis=1), atol=single)
-    np.testing.assert_allclose(rows.gram(), Z @ Z.T, atol=1e-12)
+    np.testing.assert_allclose(rows.shifted_products(), Z @ Z.T, atol=1e-12)
     for some in some_of(rng, shape[0]):
         curvature = rng.uniform(0, 2, shape[0])
         expected = Z[some].T @ (curvature[some] * (Z[some] @ theta))

@@ -352,3 +352,25 @@ def test_what_solvers_ask_of_the_kernel_of_a_space(kind, device):
         np.testing.assert_allclose(space.products(), K, atol=1e-14)
         np.testing.assert_allclose(space.products(rows), K[np.ix_(rows, rows)], atol=1e-14)
         assert space.largest_product >= np.abs(K).max() - 1e-14
+
+
+@pytest.mark.parametrize("as_type", [np.asarray, sp.csr_array])
+def test_kernels_and_features_answer_the_same_about_products(as_type):
+    Z = np.random.default_rng(0).normal(size=(7, 3))
+    features, kernel = FeatureSpace(as_type(Z)), KernelSpace(Z @ Z.T)
+    combinations = sp.csr_array(np.random.default_rng(1).normal(size=(7, 2)))
+    np.testing.assert_allclose(features.expand(combinations), kernel.expand(combinations))
+    np.testing.assert_allclose(features.squared_norms(), kernel.squared_norms())
+    np.testing.assert_allclose(features.column(2), kernel.column(2))
+    assert kernel.has_gram
+    assert not features.has_gram
+
+
+def test_shifted_products_are_products_about_some_center():
+    Z = np.random.default_rng(0).normal(size=(7, 3)) + 5
+    centering = np.eye(7) - 1 / 7
+    for space in (FeatureSpace(Z), KernelSpace(Z @ Z.T)):
+        products = space.shifted_products()
+        np.testing.assert_allclose(
+            centering @ products @ centering, centering @ Z @ Z.T @ centering, atol=1e-12
+        )

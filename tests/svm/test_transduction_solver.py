@@ -79,7 +79,7 @@ def gram_of(space):
     if isinstance(space, KernelSpace):
         return space.gram
     if isinstance(space, CenteredRows):
-        return space.gram()
+        return space.shifted_products()
     features = space.features.toarray() if sp.issparse(space.features) else space.features
     return features @ features.T
 

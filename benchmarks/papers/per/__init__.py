@@ -59,7 +59,7 @@ def _path_table(key, caption, measure, methods, **rest):
 
 
 def _of_sets(**changed):
-    params = {"ambient_penalty": 1e-2, "gamma": "mean-distance", "class_mass_normalization": False}
+    params = {"ambient_penalty": 1e-2, "gamma": "mean-distance", "class_prior": None}
     return {"params": default_params(EXCLUSIVE, **(params | changed))}
 
 

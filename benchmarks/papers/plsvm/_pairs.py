@@ -129,7 +129,7 @@ def laplacian(data: str, estimator: str = LAP, **changed: Any) -> dict[str, Any]
         "ambient_penalty": ambient,
         "graph_penalty": graph,
         "laplacian": "unnormalized",
-        "class_mass_normalization": False,
+        "class_prior": None,
         **KERNELS[data],
         **GRAPHS[data],
         **changed,

@@ -28,7 +28,7 @@ def _laplacian(estimator, **changed):
 
 METHODS = {
     "Lap-RLS": _laplacian("weakly.LaplacianRLSClassifier"),
-    "Lap-RLS, threshold 0": _laplacian("weakly.LaplacianRLSClassifier", class_mass_normalization=False),
+    "Lap-RLS, threshold 0": _laplacian("weakly.LaplacianRLSClassifier", class_prior=None),
     "Lap-SVM": _laplacian("weakly.LaplacianSVC"),
     "Lap-SVM, hinge": _laplacian("weakly.LaplacianSVC", loss="hinge"),
 }

@@ -37,7 +37,7 @@ _MOST_ENTRIES, _MOST_WORK = 5e7, 3e10  # of features, and the products of a step
 
 def regression_of(space: KernelSpace | FeatureSpace) -> _KernelRegression | _LinearRegression:
     """What a space needs for regressions, to be kept where there are several."""
-    return _LinearRegression(space) if isinstance(space, FeatureSpace) else _KernelRegression(space)
+    return _KernelRegression(space) if space.has_gram else _LinearRegression(space)
 
 
 class _Point(NamedTuple):

@@ -2,15 +2,6 @@
 
 import numpy as np
 
-from weakly.spaces import FeatureSpace, KernelSpace
-
-
-def part_of(space, rows):
-    """The space of some rows alone."""
-    if isinstance(space, KernelSpace):
-        return KernelSpace(space.gram[np.ix_(rows, rows)])
-    return FeatureSpace(space.features[rows])
-
 
 def divide(space, n_clusters, least, most, split):
     """Clusters of all rows by halving them, the halves, and so on: half of the clusters go to each side.
@@ -25,7 +16,7 @@ def divide(space, n_clusters, least, most, split):
         if n_parts == 1:
             codes[rows] = first
             continue
-        part = space if len(rows) == space.n_rows else part_of(space, rows)
+        part = space if len(rows) == space.n_rows else space.part(rows)
         halves = {n_parts // 2, n_parts - n_parts // 2}  # with an odd number, either side may be the larger
         tried = [_half(part, half, n_parts - half, least, most, split) for half in sorted(halves)]
         half, signs, _ = min(tried, key=lambda one: one[2])

@@ -8,9 +8,8 @@ from sklearn.utils import check_random_state
 
 from weakly._compat import Interval, StrOptions
 from weakly.cluster._base import BoundedClustering, Clusters
-from weakly.cluster._kernel_means_solver import seeded_codes, solve_kernel_means, squared_norms
+from weakly.cluster._kernel_means_solver import seeded_codes, solve_kernel_means
 from weakly.cluster._starts import aligned_codes, near_codes
-from weakly.spaces import FeatureSpace
 
 
 class KernelKMeans(BoundedClustering):
@@ -157,7 +156,7 @@ class KernelKMeans(BoundedClustering):
         theta, offset = result.x, result.intercept
         if self.n_clusters <= 2:
             theta, offset = theta[:, [-1]] - theta[:, [0]], offset[[-1]] - offset[[0]]
-        elif isinstance(space, FeatureSpace) and sp.issparse(space.features):
+        elif not space.has_gram and sp.issparse(space.features):
             # As if samples had been centered, which dense ones are.
             mean = np.asarray(space.features.mean(axis=0)).ravel()
             theta, offset = theta - mean[:, None], offset + mean @ mean / 2
@@ -167,7 +166,7 @@ class KernelKMeans(BoundedClustering):
         names = super()._publish(space, found, given)
         nearness = space.scores(found.result.x) + found.result.intercept
         own = nearness[np.arange(space.n_rows), np.argsort(names)[self.labels_]]
-        self.inertia_ = float(squared_norms(space).sum() - 2 * own.sum())
+        self.inertia_ = float(space.squared_norms().sum() - 2 * own.sum())
 
     def _starts(self, space, given, least, most):
         if given is not None:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.extmath import row_norms
 
 from weakly.solvers._quotas import assign_quotas
 from weakly.solvers._result import Labeling, SolverResult
 from weakly.spaces import FeatureSpace, KernelSpace
-from weakly.spaces._base import dense
 
 _MOST_ENTRIES = 2_000_000  # of the products of rows with the means of all runs that go side by side
 
@@ -88,7 +86,7 @@ def solve_kernel_means(
     ([[0, 0, 1, 1]], [[0.5, 5.5]], [25.0, 1.0, 1.0])
     """
     most = space.n_rows if most is None else most
-    squares = squared_norms(space)
+    squares = space.squared_norms()
     spread = _spread(space, squares) or 1.0
     n_at_once = max(1, _MOST_ENTRIES // (space.n_rows * n_clusters))
     blocks = [np.array(starts[first : first + n_at_once]) for first in range(0, len(starts), n_at_once)]
@@ -191,7 +189,7 @@ def seeded_codes(
     spread_out: bool,
 ) -> np.ndarray:
     """Clusters around rows drawn at random, several times; spread out, each far from others (k-means++)."""
-    squares = squared_norms(space)
+    squares = space.squared_norms()
     return np.array([_seeded(space, squares, n_clusters, rng, spread_out) for _ in range(n_draws)])
 
 
@@ -212,25 +210,11 @@ def _seeded(
         chances = chances if chances.sum() > 0 else free  # the rows are all the same
         seed = int(rng.choice(space.n_rows, p=chances / chances.sum()))
         seeds.append(seed)
-        distances = np.maximum(squares + squares[seed] - 2 * _column(space, seed), 0.0)
+        distances = np.maximum(squares + squares[seed] - 2 * space.column(seed), 0.0)
         closer = distances < nearest
         nearest[closer], codes[closer] = distances[closer], code
     codes[seeds] = np.arange(n_clusters)  # of equal rows, too
     return codes
-
-
-def squared_norms(space: KernelSpace | FeatureSpace) -> np.ndarray:
-    """Squared norm of the image of each row."""
-    if isinstance(space, KernelSpace):
-        return space.gram.diagonal().astype(np.float64)
-    return row_norms(space.features, squared=True).astype(np.float64)
-
-
-def _column(space: KernelSpace | FeatureSpace, row: int) -> np.ndarray:
-    """Products of all rows with one."""
-    if isinstance(space, KernelSpace):
-        return space.gram[row]
-    return space.features @ dense(space.features[[row]]).ravel()
 
 
 def _averages(codes: np.ndarray, n_clusters: int) -> sp.csr_array:
@@ -252,12 +236,8 @@ def _means(
     """Products of rows with the means of each run, half the squared norms of those, and the sums."""
     n_runs, n_rows = codes.shape
     averages = _averages(codes, n_clusters)
-    if isinstance(space, KernelSpace):  # sums of the rows of a cluster, cheaper than any product
-        scores = np.asarray(averages.T @ space.gram, dtype=np.float64).reshape(n_runs, n_clusters, n_rows)
-        scores = scores.transpose(0, 2, 1)
-    else:
-        scores = space.scores(_parameters(space, averages)).astype(np.float64)
-        scores = scores.reshape(n_rows, n_runs, n_clusters).transpose(1, 0, 2)
+    scores = space.expand(averages).astype(np.float64, copy=False)
+    scores = scores.reshape(n_rows, n_runs, n_clusters).transpose(1, 0, 2)
     own = np.take_along_axis(scores, codes[:, :, None], axis=2)[:, :, 0]
     sizes = np.array([np.bincount(run, minlength=n_clusters) for run in codes])
     norms = (

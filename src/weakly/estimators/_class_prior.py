@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, softmax
+
+from weakly._compat import Interval, StrOptions
+
+# What the parameter ``class_prior`` of most classifiers takes; :func:`prior_of` reads it.
+CLASS_PRIOR_CONSTRAINTS: list = [
+    StrOptions({"labeled"}),
+    Interval(Real, 0, 1, closed="neither"),
+    "array-like",
+    Mapping,
+    None,
+]
 
 
 def check_class_prior(given: Any, classes: np.ndarray, name: str, otherwise: str = "None") -> np.ndarray:

@@ -13,7 +13,6 @@ from weakly._compat import Interval, StrOptions
 from weakly.estimators._base import KernelEstimator
 from weakly.rows._memory import dense_bytes, require_fit
 from weakly.solvers import KernelMachine, LinearMachine, solve_cutting_plane, weigh_labels
-from weakly.spaces import KernelSpace
 
 
 class LabelMixture(KernelEstimator):
@@ -32,7 +31,7 @@ class LabelMixture(KernelEstimator):
     _smaller = "set approximation='nystroem'"  # what to do when a kernel does not fit
 
     def _machine(self, space, label_set, costs, offset=0.0):
-        if isinstance(space, KernelSpace):
+        if space.has_gram:
             n_bytes = dense_bytes(space.n_rows, space.n_rows, copies=self._n_grams)
             require_fit(n_bytes, f"labelings with an exact kernel on {space.n_rows} rows", self._smaller)
         settings = {"center": self.center, "offset": offset, "tol": 0.1 * self.tol}
@@ -76,7 +75,7 @@ class LabelMixture(KernelEstimator):
 
 def machine_of(space, label_set, costs, loss, **settings):
     """The machine that goes with a space."""
-    if isinstance(space, KernelSpace):
+    if space.has_gram:
         return KernelMachine(space.gram, label_set, costs, loss, **settings)
     return LinearMachine(space.features, label_set, costs, loss, **settings)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from numbers import Integral, Real
 
 import joblib
@@ -21,7 +20,7 @@ from weakly.estimators._calibration import (
     prior_temperature,
     probabilities,
 )
-from weakly.estimators._class_prior import check_class_prior
+from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.graphs import AnchorGraph, AnchorMap
@@ -34,8 +33,8 @@ from weakly.spaces import FeatureSpace, anchor_space, block_anchor_graph, build_
 
 # Parameters whose change leaves the space as it is.
 _LABEL_PARAMS = {
-    "class_mass_normalization", "class_prior", "early_stopping", "exclusive", "exclusive_penalty", "loss",
-    "max_iter", "resplit", "smoothing", "solver", "step", "tol", "unlabeled", "verbose", "warm_start",
+    "class_prior", "early_stopping", "exclusive", "exclusive_penalty", "loss", "max_iter",
+    "resplit", "smoothing", "solver", "step", "tol", "unlabeled", "verbose", "warm_start",
 }  # fmt: skip
 _PATIENCE = 10  # iterations without a changed decision that end an early-stopped solve
 _REMEDIES = {
@@ -212,7 +211,7 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
 
     _parameter_constraints: dict = {
         **LaplacianModel._parameter_constraints,
-        "class_mass_normalization": ["boolean", "array-like", Mapping],
+        "class_prior": CLASS_PRIOR_CONSTRAINTS,
     }
 
     @atomic_fit
@@ -276,11 +275,8 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         return self.graph_penalty > 0 and iterates
 
     def _class_prior(self, labels):
-        if isinstance(self.class_mass_normalization, bool | np.bool_):
-            return labels.frequencies
-        return check_class_prior(
-            self.class_mass_normalization, labels.classes, "class_mass_normalization", "a bool"
-        )
+        prior = prior_of(self.class_prior, labels)
+        return labels.frequencies if prior is None else prior
 
     def _publish(self, space, theta, labels, dtype):
         """Stage 5: fix the map from scores to decisions and its temperature on the training rows."""
@@ -310,7 +306,7 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
 
     def _normalize(self, scores):
         """The map from scores to decisions, fixed by their moments over all rows."""
-        if np.ndim(self.class_mass_normalization) == 0 and not self.class_mass_normalization:
+        if self.class_prior is None:
             return Moments.identity(scores)
         return match_moments(scores, prior=self.class_prior_)
 

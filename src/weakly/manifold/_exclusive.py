@@ -14,7 +14,7 @@ from weakly.manifold._exclusive_solver import OtherRows, solve_exclusive
 from weakly.regularizers import EXCLUSIVE
 from weakly.rows._device import require_room
 from weakly.rows._memory import dense_bytes
-from weakly.spaces import AnchoredSpace, restrict, undeformed
+from weakly.spaces import restrict, undeformed
 
 _DROPPED = {"early_stopping"}
 _N_STACKS = 20  # functions that the solver holds at a time: steps and changes it remembers, and its own
@@ -69,9 +69,11 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
     laplacian : {"symmetric", "unnormalized"}, default="symmetric"
         Laplacian ``L`` of the graph. With "symmetric" the weight ``g`` means the same on every graph;
         of anchors both are one.
-    class_mass_normalization : bool, array-like of shape (n_classes,) or mapping, default=True
-        Shift and scale the scores of each class so that their mean and variance over all rows are those of
-        a class with its share among the labels, or with the given share. ``False`` takes scores as they are.
+    class_prior : "labeled", array-like of shape (n_classes,), mapping, float or None, default="labeled"
+        Class proportions, in sorted order, by which scores are normalized: those of each class are shifted
+        and scaled to the mean and variance over all samples that its proportion implies. A number is the
+        proportion of the second of two. "labeled" takes those of the labels, ``None`` leaves scores as they
+        are.
     approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
         ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
         With ``graph="anchor"`` "auto" takes the functions of the anchors' values, in which the kernel has no
@@ -189,7 +191,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         n_neighbors=5,
         graph_weights="self-tuning",
         laplacian="symmetric",
-        class_mass_normalization=True,
+        class_prior="labeled",
         approximation="auto",
         n_components=1000,
         device=None,
@@ -215,7 +217,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         self.n_neighbors = n_neighbors
         self.graph_weights = graph_weights
         self.laplacian = laplacian
-        self.class_mass_normalization = class_mass_normalization
+        self.class_prior = class_prior
         self.approximation = approximation
         self.n_components = n_components
         self.device = device
@@ -230,8 +232,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
     _labeled_loss = "squared_hinge"  # of the Laplacian SVM that is the start
 
     def _minimize(self, space, rows, targets, weights, progress):
-        is_anchored = isinstance(space.base, AnchoredSpace)
-        others = BlockOthers(space.base) if is_anchored else OtherRows(space.n_rows, rows)
+        others = BlockOthers(space.base) if space.has_blocks else OtherRows(space.n_rows, rows)
         path = []
 
         def watch(scores):

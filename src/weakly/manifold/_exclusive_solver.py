@@ -246,7 +246,7 @@ class _Claims:
 def _descend_as_printed(problem: MetricProblem, u: Element, scale: float) -> Iterates:
     """[per] Algorithm 1, with ``lambda_0 = 1`` and ``lambda_t`` where it prints ``alpha_t``."""
     space, claims = problem.space, cast(_Claims, problem.loss)
-    if not isinstance(space.base, KernelSpace):
+    if not space.base.has_gram:
         raise ValueError("solver='paper' is written for exact kernels: use 'lbfgs' or 'apg'.")
     constant = _printed_constant(space, claims, problem.value(u))
     alpha = beta = u.theta

@@ -20,13 +20,13 @@ from weakly.regularizers import cheeger_ratio
 from weakly.rows._device import require_room
 from weakly.rows._memory import dense_bytes, fits
 from weakly.solvers import project_simplex, solve_poisson
-from weakly.spaces import CorrectedSpace, KernelSpace, Smoother, Space, build_smoother
+from weakly.spaces import CorrectedSpace, Smoother, Space, build_smoother
 
 _OWN_VARIANCE = 0.5  # of each row's own value, relative to its kernel, where features must follow a graph
 _LOW_RANK = 0.25  # mean leverage below which an exact kernel cannot follow a graph either
 _SAME_CUT = 0.05  # share of the rows that two starts of one cut may differ in
 _SMALLER = "set approximation='nystroem'"
-_DROPPED = {"class_mass_normalization", "early_stopping", "graph_penalty", "laplacian", "tol"}
+_DROPPED = {"early_stopping", "graph_penalty", "laplacian", "tol"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
     def _shape(self, base, dtype):
         """Let every row have a value of its own where the functions alone cannot follow the graph."""
         penalty = self.ambient_penalty / self.coupling
-        if not isinstance(base, KernelSpace):
+        if not base.has_gram:
             Z = base.features
             n_bytes = dense_bytes(Z.shape[1], Z.shape[1], copies=2)
             require_room(n_bytes, self._device, f"the Gram matrix of {Z.shape[1]} features", _SMALLER)

@@ -42,9 +42,11 @@ class LaplacianRLSClassifier(SimplexClassifierBase):
     laplacian : {"symmetric", "unnormalized"}, default="symmetric"
         Laplacian ``L`` of the graph. With "symmetric" the weight ``g`` means the same on every graph;
         of anchors both are one.
-    class_mass_normalization : bool, array-like of shape (n_classes,) or mapping, default=True
-        Shift and scale the scores of each class so that their mean and variance over all rows are those of
-        a class with its share among the labels, or with the given share. ``False`` takes scores as they are.
+    class_prior : "labeled", array-like of shape (n_classes,), mapping, float or None, default="labeled"
+        Class proportions, in sorted order, by which scores are normalized: those of each class are shifted
+        and scaled to the mean and variance over all samples that its proportion implies. A number is the
+        proportion of the second of two. "labeled" takes those of the labels, ``None`` leaves scores as they
+        are.
     simplex : bool, default=False
         With more than two classes, hold the scores of every training row between 0 and 1, with sum 1; targets
         are then 1 and 0. It takes a factorisation, so that approximations do not get their variance back.
@@ -158,7 +160,7 @@ class LaplacianRLSClassifier(SimplexClassifierBase):
         n_neighbors=5,
         graph_weights="self-tuning",
         laplacian="symmetric",
-        class_mass_normalization=True,
+        class_prior="labeled",
         simplex=False,
         approximation="auto",
         n_components=1000,
@@ -182,7 +184,7 @@ class LaplacianRLSClassifier(SimplexClassifierBase):
         self.n_neighbors = n_neighbors
         self.graph_weights = graph_weights
         self.laplacian = laplacian
-        self.class_mass_normalization = class_mass_normalization
+        self.class_prior = class_prior
         self.simplex = simplex
         self.approximation = approximation
         self.n_components = n_components

@@ -92,7 +92,7 @@ class CenteredRows:
         squares += self.mean @ self.mean - 2 * row_products(*self._arrays, self.mean)
         return np.sqrt(np.maximum(squares, 0.0))
 
-    def gram(self) -> np.ndarray:
+    def shifted_products(self) -> np.ndarray:
         """``Z Z'``, for few rows."""
         along = row_products(*self._arrays, self.mean)
         gram = (self.X.astype(np.float64) @ self.X.T.astype(np.float64)).toarray()

@@ -17,7 +17,7 @@ from weakly.solvers._direct import HeldOutScores
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import certify
 from weakly.solvers._result import SolverResult
-from weakly.spaces import BaseSpace, FeatureSpace
+from weakly.spaces import BaseSpace
 
 _FOLDS = 10
 _MOST_ITERATIONS = np.iinfo(np.int32).max  # that LIBSVM can count
@@ -144,7 +144,7 @@ class _Column:
 
     def fit(self, rows: np.ndarray) -> SVC:
         """Run LIBSVM on some rows, all of positive weight: it drops the others and counts without them."""
-        kernel = "linear" if isinstance(self.space, FeatureSpace) else "precomputed"
+        kernel = "precomputed" if self.space.has_gram else "linear"
         # The seed changes nothing here, but without one NumPy's global generator is asked for it.
         machine = SVC(
             kernel=kernel, C=1.0, tol=self.tol, max_iter=self.max_iter, cache_size=500, random_state=0
@@ -155,9 +155,9 @@ class _Column:
 
     def design(self, rows: np.ndarray, against: np.ndarray) -> np.ndarray:
         """What LIBSVM reads: features of the rows, or their kernel with the rows fitted."""
-        if isinstance(self.space, FeatureSpace):
-            return self.space.features[rows]
-        return self.space.gram[np.ix_(rows, against)]  # type: ignore[attr-defined]
+        if self.space.has_gram:
+            return self.space.gram[np.ix_(rows, against)]  # type: ignore[attr-defined]
+        return self.space.features[rows]  # type: ignore[attr-defined]
 
     def held_out(self) -> np.ndarray:
         """Scores of rows by machines that did not see them; with one sign left a machine says that sign."""

@@ -11,7 +11,7 @@ from weakly.losses import Loss
 from weakly.solvers._direct import solve_newton, solve_ridge
 from weakly.solvers._hinge import solve_hinge
 from weakly.solvers._result import SolverResult
-from weakly.spaces import BaseSpace, DeformedSpace, FeatureSpace, restrict
+from weakly.spaces import BaseSpace, DeformedSpace, restrict
 
 _LARGEST_ERROR = 1e-3  # of the factorisation; beyond it the scores cannot be trusted
 
@@ -77,7 +77,7 @@ def solve_restricted(
         case _:
             result = solve_newton(small.space, targets, weights, loss=loss, tol=tol, max_iter=max_iter)
     theta = small.lift(result.x)
-    error = 0.0 if isinstance(small.space, FeatureSpace) else _lift_error(space, rows, theta, result.x)
+    error = _lift_error(space, rows, theta, result.x) if small.space.has_gram else 0.0
     if error <= max(tol, _LARGEST_ERROR):
         return replace(result, x=theta)
     criterion = np.append(result.criterion[:-1], max(error, result.criterion[-1]))

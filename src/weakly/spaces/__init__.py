@@ -29,20 +29,22 @@ kernel with the same eigenvectors and other weights: a :class:`FilteredSpace` is
 on a device, through PyTorch: the array library is the parameter ``xp`` of a space. They answer in the kind of
 array that they are asked in, NumPy's or tensors.
 
-**Solvers ask for what a space can do**, not for its class: whether it ``has_own_values``, the ``mean_square``
-of its kernel, the ``products`` of some rows and the ``largest_product``.
+**Solvers ask for what a space can do**, not for its class: whether it ``has_gram``, ``has_own_values`` or
+``has_blocks``, the ``mean_square`` of its kernel, the ``products`` of some rows, their ``squared_norms`` and
+the ``largest_product``, products with combinations of rows (``expand``), and the space of a ``part`` of them.
 
 Methods that must see all rows in every step ask for the function nearest to given values instead
 (:func:`build_smoother`).
 """
 
 from weakly.spaces._anchored import AnchoredSpace, BlockAnchorGraph, anchor_space, block_anchor_graph
-from weakly.spaces._base import BaseSpace, FeatureSpace, KernelSpace, ScoreFunction, Space
+from weakly.spaces._base import FeatureSpace, KernelSpace, ScoreFunction
 from weakly.spaces._build import APPROXIMATIONS, build_space, exact_space
 from weakly.spaces._corrected import CorrectedSpace
 from weakly.spaces._deformed import DeformedSpace, Restriction, deform, restrict, undeformed, whiten
 from weakly.spaces._filtered import Coordinates, FilteredSpace
 from weakly.spaces._normal_equations import NormalEquations
+from weakly.spaces._protocols import BaseSpace, Space
 from weakly.spaces._smoother import Smoother, build_smoother
 
 __all__ = [

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -181,6 +181,7 @@ class AnchoredSpace(FeatureSpace):
 
     graph: Any = None
     labeled: Any = None
+    has_blocks: ClassVar[bool] = True
 
     def anchor_values(self, scores: np.ndarray) -> np.ndarray:
         """Values at the anchors, from scores of the rows of this space."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
+from sklearn.utils.extmath import row_norms
 
 from weakly.graphs._anchors import AnchorLaplacian
 from weakly.rows._arrays import cast, namespace
@@ -18,43 +19,6 @@ from weakly.rows._device import dtype_of, to_host
 from weakly.spaces._normal_equations import NormalEquations, cholesky_plus_identity, inverse_diagonal
 
 BLOCK_ROWS = 4096  # new rows scored at a time
-
-
-class Space(Protocol):
-    """What a solver may ask of a space; the package's documentation has the table.
-
-    ``has_own_values`` says that training rows have values beside their features, for which there is no
-    factorization. ``mean_square`` is the mean over the rows of the kernel of a row with itself.
-    """
-
-    @property
-    def has_own_values(self) -> bool: ...
-    @property
-    def mean_square(self) -> float: ...
-    @property
-    def n_rows(self) -> int: ...
-    @property
-    def n_params(self) -> int: ...
-    @property
-    def dtype(self) -> np.dtype: ...
-    @property
-    def xp(self) -> Any: ...
-    def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray: ...
-    def adjoint(self, values: np.ndarray) -> np.ndarray: ...
-    def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray: ...
-    def induced(self, theta: np.ndarray) -> np.ndarray: ...
-    def function(self, theta: np.ndarray) -> ScoreFunction: ...
-
-
-class BaseSpace(Space, Protocol):
-    """A space that also does its own dense algebra."""
-
-    @property
-    def largest_product(self) -> float: ...
-    def products(self, rows: np.ndarray | None = None) -> np.ndarray: ...
-    def representers(self, rows: np.ndarray) -> np.ndarray: ...
-    def normal_equations(self, weights: np.ndarray) -> NormalEquations: ...
-    def factor(self, laplacian: sp.csr_array, ambient: float, graph: float) -> Factor: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +101,8 @@ class KernelSpace:
 
     gram: Any
     feature_map: Callable[[Any], Any] | None = None
+    has_gram: ClassVar[Literal[True]] = True
+    has_blocks: ClassVar[bool] = False
     has_own_values: ClassVar[bool] = False
 
     @property
@@ -168,6 +134,26 @@ class KernelSpace:
         """Products of rows with each other, by the kernel; of all, or of some."""
         at = None if rows is None else self.xp.place(rows)
         return to_host(self.gram if at is None else self.gram[at[:, None], at])
+
+    def shifted_products(self) -> np.ndarray:
+        """Products of all rows, which have no features to shift; a new array."""
+        return np.array(self.gram, dtype=np.float64, order="C")
+
+    def column(self, row: int) -> np.ndarray:
+        """Products of all rows with one."""
+        return self.gram[row]
+
+    def squared_norms(self) -> np.ndarray:
+        """Product of each row with itself, in float64."""
+        return self.gram.diagonal().astype(np.float64)
+
+    def expand(self, coefficients: sp.csr_array) -> np.ndarray:
+        """Products of all rows with combinations of rows, the columns of a sparse matrix: ``K C``."""
+        return np.asarray(coefficients.T @ self.gram).T  # sums of some rows, cheaper than any product
+
+    def part(self, rows: np.ndarray) -> KernelSpace:
+        """The space of some rows alone."""
+        return KernelSpace(self.gram[np.ix_(rows, rows)])
 
     def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Values on the training rows, or on some of them."""
@@ -246,6 +232,8 @@ class FeatureSpace:
 
     features: Any
     feature_map: Callable[[Any], Any] | None = None
+    has_gram: ClassVar[Literal[False]] = False
+    has_blocks: ClassVar[bool] = False
     has_own_values: ClassVar[bool] = False
 
     @property
@@ -278,6 +266,27 @@ class FeatureSpace:
         """Products of rows with each other; of all, or of some."""
         features = to_host(self.features if rows is None else self._lines(rows))
         return dense(features @ features.T)
+
+    def shifted_products(self) -> np.ndarray:
+        """Products of dense rows less their medians: a center that a few rows far away do not move."""
+        centered = self.features - np.median(self.features, axis=0)
+        return centered @ centered.T
+
+    def column(self, row: int) -> np.ndarray:
+        """Products of all rows with one."""
+        return self.features @ dense(self._lines(np.array([row]))).ravel()
+
+    def squared_norms(self) -> np.ndarray:
+        """Product of each row with itself, in float64."""
+        return row_norms(self.features, squared=True).astype(np.float64)
+
+    def expand(self, coefficients: sp.csr_array) -> np.ndarray:
+        """Products of all rows with combinations of rows, the columns of a sparse matrix: ``Z Z'C``."""
+        return self.scores(self.adjoint(coefficients.toarray().astype(self.dtype, copy=False)))
+
+    def part(self, rows: np.ndarray) -> FeatureSpace:
+        """The space of some rows alone."""
+        return FeatureSpace(self.features[rows])
 
     @cached_property
     def _transposed(self) -> Any:

@@ -43,6 +43,8 @@ class CorrectedSpace:
     features: Any
     variance: float
     feature_map: Callable[[Any], Any] | None = None
+    has_gram: ClassVar[bool] = False
+    has_blocks: ClassVar[bool] = False
     has_own_values: ClassVar[bool] = True
 
     @property

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 
 from weakly.rows._arrays import cast as cast_array
 from weakly.rows._device import dtype_of, is_tensor
-from weakly.spaces._base import BaseSpace, Factor, FeatureSpace, KernelSpace, ScoreFunction, Space
+from weakly.spaces._base import Factor, FeatureSpace, KernelSpace, ScoreFunction
+from weakly.spaces._protocols import BaseSpace, Space
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,14 @@ class DeformedSpace:
     @property
     def xp(self) -> Any:
         return self.base.xp
+
+    @property
+    def has_gram(self) -> bool:
+        return False  # the one of the base is not of this norm
+
+    @property
+    def has_blocks(self) -> bool:
+        return self.base.has_blocks
 
     @property
     def has_own_values(self) -> bool:

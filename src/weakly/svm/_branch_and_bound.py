@@ -22,9 +22,7 @@ from time import monotonic
 
 import numpy as np
 
-from weakly.solvers._centered_rows import CenteredRows
 from weakly.solvers._result import SolverResult
-from weakly.spaces import KernelSpace
 from weakly.svm._branch_kernels import Incumbent, Tree, explore
 from weakly.svm._pivot_kernels import Rows, Table, value_of
 from weakly.svm._transduction_problem import Callback, Found, Transduction, settle
@@ -209,13 +207,7 @@ class _Search:
 
 def _rows_of(problem: Transduction) -> Rows:
     space, costs = problem.ground.centered, np.asarray(problem.costs, dtype=np.float64)
-    if isinstance(space, KernelSpace):
-        matrix = np.array(space.gram, dtype=np.float64, order="C")
-    elif isinstance(space, CenteredRows):
-        matrix = space.gram()
-    else:  # any center does, and this one is not far from most rows on account of a few
-        features = space.features - np.median(space.features, axis=0)
-        matrix = features @ features.T
+    matrix = space.shifted_products()  # any center does
     ridge = np.full(len(costs), np.inf)  # rows without a cost never get a coefficient
     np.divide(1.0, costs, out=ridge, where=costs > 0)
     matrix.flat[:: len(costs) + 1] += ridge

@@ -1,6 +1,5 @@
 """Support vector machine on probabilities of classes that a graph gives to every row."""
 
-from collections.abc import Mapping
 from functools import cached_property
 from numbers import Real
 
@@ -9,8 +8,13 @@ from sklearn.neighbors import NearestNeighbors
 
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly._threads import openmp_after_fork
+<<<<<<< HEAD
 from weakly.estimators._base import GraphEstimator, lazy_on_collections
 from weakly.estimators._class_prior import prior_of
+=======
+from weakly.estimators._base import GraphEstimator
+from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
+>>>>>>> contracts
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.graphs import AnchorGraph
@@ -163,13 +167,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         "C": [Interval(Real, 0, None, closed="neither")],
         "alpha_labeled": [Interval(Real, 0, 1, closed="left")],
         "alpha_unlabeled": [Interval(Real, 0, 1, closed="left")],
-        "class_prior": [
-            StrOptions({"labeled"}),
-            Interval(Real, 0, 1, closed="neither"),
-            "array-like",
-            Mapping,
-            None,
-        ],
+        "class_prior": CLASS_PRIOR_CONSTRAINTS,
         "harden": ["boolean", StrOptions({"auto"})],
         "novelty_threshold": [Interval(Real, 0, 1, closed="both"), None],
         "novel_label": "no_validation",

@@ -202,7 +202,7 @@ class TransductiveSVC(TransductiveClassifier):
 
     def _space(self, X):
         space = super()._space(X)
-        if not isinstance(space, FeatureSpace):
+        if space.has_gram:
             return space
         if sp.issparse(space.features):
             return exact_space(X, self.kernel_, otherwise="use TransductiveLinearSVC")

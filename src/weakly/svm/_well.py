@@ -1,6 +1,5 @@
 """Support vector machine with unlabelled rows, as a convex mixture of labelings."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 
@@ -9,7 +8,7 @@ import numpy as np
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly.estimators._base import ScoredClassifier, class_codes, unlabeled_cost
 from weakly.estimators._calibration import prior_temperature, probabilities
-from weakly.estimators._class_prior import prior_of
+from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._mixture import LabelMixture, alone, nearest_labeling
 from weakly.estimators._progress import Progress
@@ -154,13 +153,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
         "C": [Interval(Real, 0, None, closed="neither")],
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "refine": [Interval(Integral, 0, None, closed="left")],
-        "class_prior": [
-            StrOptions({"labeled"}),
-            Interval(Real, 0, 1, closed="neither"),
-            "array-like",
-            Mapping,
-            None,
-        ],
+        "class_prior": CLASS_PRIOR_CONSTRAINTS,
     }
 
     def __init__(

@@ -85,7 +85,7 @@ def solve_weston_watkins(
     _check_costs(costs, space.n_rows)
     pairs = _pairs_of(costs)
     b = np.zeros(len(pairs.first)) if start is None else _adopt(start, pairs, costs)
-    state = _LinearState(space) if isinstance(space, FeatureSpace) else _KernelState(space)
+    state = _KernelState(space) if space.has_gram else _LinearState(space)
     state.restore(coefficients_of(pairs, b, costs.shape[1]))
     order = np.flatnonzero(np.diff(pairs.pointers))
     history = [_assess(pairs, b, costs, state.scores())]
