@@ -14,10 +14,10 @@ from weakly.rows._blocks import ArrayBlocks
 from weakly.solvers import assign_quotas, fit_rows
 from weakly.solvers._label_sets import SignSet
 from weakly.spaces import FeatureSpace
-from weakly.svm._block_newton import MOST_GRAM_COLUMNS, BlockProblem, fit_blocks
 from weakly.svm._block_transduction import BlockTransduction, solve_block_transduction
 from weakly.svm._border_quotas import assign_block_quotas
 from weakly.svm._order_statistics import kth_largest, level_of_blocks
+from weakly.svm._summed_rows import MOST_GRAM_COLUMNS, SummedRows
 from weakly.svm._transduction_problem import Ground, Transduction
 from weakly.svm._transduction_search import solve_transduction
 
@@ -63,12 +63,11 @@ def machine_problem(is_sparse, n_rows=400, n_features=12):
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("most_columns", [MOST_GRAM_COLUMNS, 1])
 def test_machine_is_the_minimum(is_sparse, most_columns, monkeypatch):
-    monkeypatch.setattr("weakly.svm._block_newton.MOST_GRAM_COLUMNS", most_columns)
+    monkeypatch.setattr("weakly.svm._summed_rows.MOST_GRAM_COLUMNS", most_columns)
     X, known, labels = machine_problem(is_sparse)
     dense, mean, cost = X.toarray() if is_sparse else X, np.full(12, 1.5), 0.7
     use_products = is_sparse or most_columns == 1
-    problem = BlockProblem(ArrayBlocks(X, 90), mean, known, use_products)
-    fit = fit_blocks(problem, labels, cost, tol=1e-10)
+    fit = SummedRows(ArrayBlocks(X, 90), mean, known, use_products).fit(labels, cost, tol=1e-10)
     free = cost * (known == 0)
     p, q = np.maximum(known, 0) + free * (1 + labels) / 2, np.maximum(-known, 0) + free * (1 - labels) / 2
 
@@ -104,7 +103,7 @@ def test_search_is_that_in_memory(optimizer, is_sparse):
     share = 297.5 / len(unlabeled)
     ground = Ground(FeatureSpace(X), unlabeled)
     expected = solve_transduction(Transduction(ground, label_set, costs, share), optimizer, tol=1e-9)
-    rows = BlockProblem(ArrayBlocks(X, 200), np.asarray(X[unlabeled].mean(axis=0)), known, is_sparse)
+    rows = SummedRows(ArrayBlocks(X, 200), np.asarray(X[unlabeled].mean(axis=0)), known, is_sparse)
     problem = BlockTransduction(rows, 0.05, share, 297, 298, len(unlabeled), 30.0)
     found = solve_block_transduction(problem, optimizer, tol=1e-9)
     np.testing.assert_allclose(found.x, expected.x, rtol=1e-6, atol=1e-9)

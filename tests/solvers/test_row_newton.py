@@ -16,7 +16,7 @@ from weakly.losses._transductive import Bump, TwoSided
 from weakly.solvers import fit_rows
 from weakly.solvers._centered_rows import CenteredRows, far_means, less_means
 from weakly.solvers._row_kernels import curved_product, row_arrays, row_products, row_sum
-from weakly.solvers._row_newton import solve_shifted
+from weakly.solvers._row_steps import solve_shifted
 from weakly.spaces import FeatureSpace, KernelSpace
 
 TIGHT = 1e-10  # more than rounding leaves to some problems, which then end without convergence
@@ -277,7 +277,7 @@ def test_a_start_beyond_all_margins(space, offset):
     loss = TwoSided(5.0 * (signs > 0), 5.0 * (signs < 0))
     expected = fit_rows(space, loss, offset=offset, tol=TIGHT)
     far = replace(expected, theta=50 * expected.theta, offset=0.0)
-    far = replace(far, scores=space.scores(far.theta))
+    far = replace(far, values=space.scores(far.theta))
     assert (signs * far.scores > 1).all()
     fit = fit_rows(space, loss, start=far, offset=offset, tol=TIGHT)
     assert fit.objective == pytest.approx(expected.objective, rel=1e-10)
@@ -337,7 +337,7 @@ def test_hills_end_in_a_minimum(space, cost, seed):
     kernel = space == "kernel"
     start = fit_rows(FeatureSpace(X), loss, offset=0.1, max_iter=0)
     start = replace(start, theta=np.linalg.pinv(X.T) @ theta if kernel else theta, offset=0.1)
-    start = replace(start, scores=X @ theta + 0.1)
+    start = replace(start, values=X @ theta)
     fit = fit_rows(SPACES[space](X), loss, start=start, offset=0.1, tol=1e-7)
     assert fit.criterion <= 1e-5
     found = X.T @ fit.theta if kernel else fit.theta
@@ -365,7 +365,7 @@ def test_nothing_is_written_to():
         array.flags.writeable = False
     for space in (KernelSpace(gram), FeatureSpace(X), FeatureSpace(sparse)):
         fit = fit_rows(space, loss)
-        for array in (fit.theta, fit.scores):
+        for array in (fit.theta, fit.values):
             array.flags.writeable = False
         fit_rows(space, replace(loss, positive=2 * loss.positive), start=fit)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from weakly.solvers._box_dual import solve_box_dual
 from weakly.solvers._label_sets import LabelSet, SignSet
-from weakly.solvers._row_newton import NOT_A_KERNEL
+from weakly.solvers._row_steps import NOT_A_KERNEL
 
 _ROUNDING = 1e-6  # of squared norms, beside the sum of the dual, which is no less than they are
 

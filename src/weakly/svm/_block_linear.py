@@ -12,8 +12,8 @@ from weakly.estimators._base import class_codes
 from weakly.estimators._calibration import probabilities
 from weakly.rows._blocks import RowBlocks
 from weakly.rows._labels import LabelList
-from weakly.svm._block_newton import BlockProblem
 from weakly.svm._border_quotas import assign_block_quotas
+from weakly.svm._summed_rows import SummedRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,9 @@ class LabeledBlocks:
         known = self.known(np.ones(len(self.costs)) if self.labels.n_unlabeled else np.zeros(len(self.costs)))
         return self.blocks.reduce(_free_sum, known) / (self.labels.n_unlabeled or self.labels.n_rows)
 
-    def problem(self, mean: np.ndarray, signs: np.ndarray) -> BlockProblem:
+    def problem(self, mean: np.ndarray, signs: np.ndarray) -> SummedRows:
         """The rows of the problem of one class against the others."""
-        return BlockProblem(self.blocks, mean, self.known(signs), self.is_sparse)
+        return SummedRows(self.blocks, mean, self.known(signs), self.is_sparse)
 
     def balance(self, coef: np.ndarray, offset: np.ndarray, least: np.ndarray, most: np.ndarray) -> Any:
         """Prices, and aligned codes of the rows that prices leave at a border, -1 on the others."""

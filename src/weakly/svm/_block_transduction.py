@@ -15,10 +15,11 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import entr, expit
 
+from weakly.losses._transductive import squared_hinge
 from weakly.solvers._result import SolverResult
-from weakly.solvers._row_losses import squared_hinge
-from weakly.svm._block_newton import BlockFit, BlockProblem, centered, fit_blocks, two_sided
+from weakly.solvers._row_newton import RowFit
 from weakly.svm._order_statistics import kth_largest, level_of_blocks
+from weakly.svm._summed_rows import SummedRows, centered, two_sided
 from weakly.svm._transduction_problem import Callback
 from weakly.svm._transduction_search import (
     COST_FACTORS,
@@ -38,7 +39,7 @@ class BlockTransduction:
 
     Parameters
     ----------
-    rows : BlockProblem
+    rows : SummedRows
         The rows, centred on the unlabelled ones, and the labels that are known.
     cost : float
         Cost ``C*`` of an unlabelled row.
@@ -55,15 +56,15 @@ class BlockTransduction:
     --------
     >>> import numpy as np
     >>> from weakly.rows._blocks import ArrayBlocks
-    >>> from weakly.svm._block_newton import BlockProblem
+    >>> from weakly.svm._summed_rows import SummedRows
     >>> from weakly.svm._block_transduction import BlockTransduction
-    >>> rows = BlockProblem(ArrayBlocks(np.zeros((4, 1))), np.zeros(1), known=np.array([1.0, 0, 0, 0]))
+    >>> rows = SummedRows(ArrayBlocks(np.zeros((4, 1))), np.zeros(1), known=np.array([1.0, 0, 0, 0]))
     >>> problem = BlockTransduction(rows, 1.0, 1 / 3, least=1, most=1, n_unlabeled=3, labeled_cost=1.0)
     >>> problem.best_labels(np.array([9.0, 0.1, 0.3, 0.2]), offset=0.0).tolist()
     [0, -1, 1, -1]
     """
 
-    rows: BlockProblem
+    rows: SummedRows
     cost: float
     share: float
     least: int
@@ -98,9 +99,9 @@ class BlockTransduction:
         """Whether two labellings do anywhere."""
         return bool(self.rows.blocks.of(labels).reduce(_n_different, others))
 
-    def supervised(self, tol: float) -> BlockFit:
+    def supervised(self, tol: float) -> RowFit:
         """The machine of the labelled rows."""
-        return fit_blocks(self.rows, self.rows.zeros(), 0.0, tol=tol)
+        return self.rows.fit(self.rows.zeros(), 0.0, tol=tol)
 
 
 def solve_block_transduction(
@@ -132,16 +133,16 @@ def solve_block_transduction(
     --------
     >>> import numpy as np
     >>> from weakly.rows._blocks import ArrayBlocks
-    >>> from weakly.svm._block_newton import BlockProblem
+    >>> from weakly.svm._summed_rows import SummedRows
     >>> from weakly.svm._block_transduction import BlockTransduction, solve_block_transduction
     >>> blocks = ArrayBlocks(np.array([[-2.0], [2.0], [-1.5], [1.5]]), block_rows=2)
-    >>> rows = BlockProblem(blocks, mean=np.zeros(1), known=np.array([-1.0, 1.0, 0.0, 0.0]))
+    >>> rows = SummedRows(blocks, mean=np.zeros(1), known=np.array([-1.0, 1.0, 0.0, 0.0]))
     >>> problem = BlockTransduction(rows, 1.0, 0.5, least=1, most=1, n_unlabeled=2, labeled_cost=2.0)
     >>> result = solve_block_transduction(problem)
     >>> bool(result.x[0] > 0), result.status
     (True, 'converged')
     """
-    machine: BlockFit | None = None
+    machine: RowFit | None = None
     n_iter, status = 0, "converged"
     try:
         search = _SEARCHES[optimizer](problem) if problem.n_unlabeled > 1 else iter(())
@@ -169,15 +170,15 @@ def solve_block_transduction(
 
 
 def _settle(
-    problem: BlockTransduction, machine: BlockFit, tol: float, most_rounds: int
-) -> tuple[BlockFit, list[float]]:
+    problem: BlockTransduction, machine: RowFit, tol: float, most_rounds: int
+) -> tuple[RowFit, list[float]]:
     """Label and fit in turn until the labels stay: the machine, and the objective after each fit."""
     labels = problem.best_labels(machine.values, machine.offset)
     # A point of a descent is none of Newton's method: in memory, too, that begins at 0 from there.
     start = machine if machine.n_iter else None
     history: list[float] = []
     while True:
-        start = machine = fit_blocks(problem.rows, labels, problem.cost, start=start, tol=tol)
+        start = machine = problem.rows.fit(labels, problem.cost, start=start, tol=tol)
         history.append(machine.objective)
         better = problem.best_labels(machine.values, machine.offset)
         if not problem.differ(better, labels) or len(history) == most_rounds:
@@ -185,13 +186,13 @@ def _settle(
         labels = better
 
 
-def _multi_switch(problem: BlockTransduction) -> Iterator[BlockFit]:
+def _multi_switch(problem: BlockTransduction) -> Iterator[RowFit]:
     """Raise ``C*``, and at each cost swap all pairs of labels that gain by it."""
     machine = problem.supervised(LOOSE)
     labels = problem.best_labels(machine.values, machine.offset)
     for factor in COST_FACTORS:
         for _ in range(MOST_SWITCHES):
-            machine = fit_blocks(problem.rows, labels, factor * problem.cost, start=machine, tol=LOOSE)
+            machine = problem.rows.fit(labels, factor * problem.cost, start=machine, tol=LOOSE)
             yield machine
             better = problem.best_labels(machine.values, machine.offset)
             if not problem.differ(better, labels):
@@ -199,7 +200,7 @@ def _multi_switch(problem: BlockTransduction) -> Iterator[BlockFit]:
             labels = better
 
 
-def _annealing(problem: BlockTransduction) -> Iterator[BlockFit]:
+def _annealing(problem: BlockTransduction) -> Iterator[RowFit]:
     """By descent on the weights alone, of which the probabilities are a function."""
     descent = _Descent(problem)
     for temperature in TEMPERATURES:
@@ -218,7 +219,7 @@ class _Descent:
         self.level: float | None = None
         self.entropy = np.inf
 
-    def to(self, temperature: float) -> BlockFit:
+    def to(self, temperature: float) -> RowFit:
         """Go down to a minimum of half the squared norm and the loss."""
         criterion, self.level = np.inf, None
 
@@ -242,7 +243,7 @@ class _Descent:
         self.point = end.x
         values = self.problem.rows.values(self.point[:-1])
         self.entropy = self._sums(values, float(self.point[-1]), temperature)[1]
-        return BlockFit(self.point[:-1].copy(), float(self.point[-1]), values, float(end.fun) * self.unit)
+        return RowFit(self.point[:-1].copy(), float(self.point[-1]), values, float(end.fun) * self.unit)
 
     def _sums(self, values: Any, offset: float, temperature: float) -> tuple[float, float, Any, float]:
         """Loss and entropy, and the pull and the sum of the slopes."""
@@ -256,7 +257,7 @@ class _Descent:
         return rows.blocks.reduce(function, values, rows.known)
 
 
-_SEARCHES: dict[str, Callable[[BlockTransduction], Iterator[BlockFit]]] = {
+_SEARCHES: dict[str, Callable[[BlockTransduction], Iterator[RowFit]]] = {
     "annealing": _annealing,
     "multi_switch": _multi_switch,
 }

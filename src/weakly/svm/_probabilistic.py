@@ -8,13 +8,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly._threads import openmp_after_fork
-<<<<<<< HEAD
 from weakly.estimators._base import GraphEstimator, lazy_on_collections
-from weakly.estimators._class_prior import prior_of
-=======
-from weakly.estimators._base import GraphEstimator
 from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
->>>>>>> contracts
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.graphs import AnchorGraph

@@ -21,10 +21,10 @@ import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 
+from weakly.losses._transductive import TwoSided
 from weakly.solvers._centered_rows import CenteredRows
 from weakly.solvers._label_sets import SignSet
 from weakly.solvers._result import SolverResult
-from weakly.solvers._row_losses import TwoSided
 from weakly.solvers._row_newton import RowFit, RowSpace, fit_rows
 from weakly.spaces import FeatureSpace, KernelSpace
 

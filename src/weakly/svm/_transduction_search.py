@@ -24,9 +24,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import entr
 
+from weakly.losses import ScoreLoss
+from weakly.losses._transductive import Annealed, Blurred, Bump, TwoSided
 from weakly.solvers._centered_rows import CenteredRows
 from weakly.solvers._result import SolverResult
-from weakly.solvers._row_losses import Annealed, Blurred, Bump, RowLoss, TwoSided
 from weakly.solvers._row_newton import fit_rows
 from weakly.svm._transduction_problem import Callback, Found, Search, Transduction, finish
 
@@ -179,7 +180,7 @@ class _Descent:
         lift = point[-1] if self.offset is None else self.offset
         return self.space.scores(point[: self.n_params]) + lift
 
-    def to(self, loss: RowLoss) -> Found:
+    def to(self, loss: ScoreLoss) -> Found:
         """Go down to a minimum of half the squared norm and the loss."""
         criterion = np.inf
 
