@@ -87,7 +87,6 @@ def test_pytorch_is_known_by_name_in_one_place():
 
 # What still asks, and what it waits for.
 ASKS_FOR_CLASSES = {
-    "solvers/_row_newton.py": "one Newton method for samples in memory and in blocks",
     "svm/_transduction_problem.py": "one transduction for samples in memory and in blocks",
     "svm/_transduction_search.py": "one transduction for samples in memory and in blocks",
 }

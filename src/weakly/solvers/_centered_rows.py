@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -58,6 +58,7 @@ class CenteredRows:
         What is taken from all of them.
     """
 
+    has_gram: ClassVar[Literal[False]] = False
     X: Any
     mean: np.ndarray
 

@@ -98,13 +98,12 @@ class Steps(Protocol):
 
 def steps_of(space: RowSpace, loss: ScoreLoss) -> Steps:
     """The steps that go with a space of functions over samples in memory."""
-    if isinstance(space, KernelSpace):
+    if space.has_gram:
         return _KernelSteps(space, loss)
-    if isinstance(space, CenteredRows):
-        return FeatureSteps(space, loss)
-    if sp.issparse(space.features):
-        return FeatureSteps(CenteredRows(space.features, np.zeros(space.n_params)), loss)
-    return _DenseSteps(space, loss)
+    features = getattr(space, "features", None)  # those less their mean are never formed
+    if sp.issparse(features):
+        return FeatureSteps(CenteredRows(features, np.zeros(space.n_params)), loss)
+    return FeatureSteps(space, loss) if features is None else _DenseSteps(space, loss)
 
 
 @dataclass(frozen=True, eq=False)
