@@ -27,7 +27,7 @@ class RobustLaplacianClassifier(LaplacianClassifierBase):
         n_neighbors=5,
         graph_weights="self-tuning",
         laplacian="symmetric",
-        class_mass_normalization=True,
+        class_prior="labeled",
         approximation="auto",
         n_components=1000,
         device=None,
