@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from importlib import metadata
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from numpydoc.validate import validate
 
 import weakly
+from weakly.estimators._docstrings import TEXTS, fill_doc
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "weakly"
@@ -126,6 +128,44 @@ def public_objects():
     for path in (path for path in MODULES if part_of(path) != "solvers"):
         for name in re.findall(r"^def (solve_\w+)", path.read_text(), re.M):
             yield ".".join([*path.relative_to(SOURCE.parent).with_suffix("").parts, name])
+
+
+def docstrings():
+    """Source docstrings, before shared texts are filled in, with the path and the node of each."""
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.Module) and ast.get_docstring(node):
+                yield path.relative_to(SOURCE).as_posix(), node, ast.get_docstring(node)
+
+
+def test_shared_texts_are_written_once_and_used():
+    """What several docstrings say of a parameter is in one table, see ``weakly.estimators._docstrings``."""
+    places = {}
+    for path, node, text in docstrings():
+        for entry in re.findall(r"^(\w.* : .+(?:\n {4,}.*){4,})", text, re.M):
+            places.setdefault(entry, []).append((path, getattr(node, "name", "")))
+    assert [found for found in places.values() if len(found) > 1] == []
+    used = Counter(name for *_, text in docstrings() for name in re.findall(r"^ *%\((\w+)\)s$", text, re.M))
+    assert set(used) == set(TEXTS)
+    assert [name for name, count in used.items() if count < 2] == []
+
+
+@pytest.mark.parametrize("name", sorted(weakly._HOME))
+def test_shared_texts_are_filled_in(name):
+    thing = getattr(weakly, name)
+    members = [getattr(thing, key) for key in dir(thing) if not key.startswith("_")]
+    assert not any("%(" in (inspect.getdoc(member) or "") for member in [thing, *members])
+
+
+def test_unknown_shared_texts_are_errors():
+    class Wrong:
+        """Summary.
+
+        %(no_such_text)s
+        """
+
+    with pytest.raises(KeyError, match="no_such_text"):
+        fill_doc(Wrong)
 
 
 # Left out: extended summaries, See Also and examples, which short functions do not need.

@@ -18,6 +18,7 @@ from weakly.auto._refits import refit_total_variation
 from weakly.estimators._base import DeviceMixin, RowEstimator, ScoredClassifier, class_codes
 from weakly.estimators._calibration import fit_temperature, probabilities
 from weakly.estimators._class_prior import check_class_prior, warn_of_unseen
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.rows._blocks import ArrayBlocks, is_collection
@@ -30,77 +31,63 @@ MOST_NEIGHBOR_ROWS = 200_000  # to which graph="auto" compares rows with rows
 _BANK_PARAMS = ("effort", "preparation", "random_state")
 
 
+@fill_doc
 class FewLabelClassifier(DeviceMixin, ScoredClassifier, RowEstimator):
-    """Classifier for few labels that finds out by itself whether and how unlabelled rows help.
+    """Classifier for few labels that finds out by itself whether and how unlabeled samples help.
 
-    Every assumption about unlabelled rows becomes a kernel that no label has seen: supervised kernels,
-    kernels deformed by the neighbour graph, functions of its spectrum, clusters, principal components. Ridge
-    regression on the labelled rows then gives every label its probability by all other labels in closed form,
-    and the kernels are averaged by these probabilities, with a prior for the supervised ones, which decide
-    alone where the labels speak for them.
+    Every assumption about unlabeled samples becomes a label-independent kernel: supervised kernels, kernels
+    deformed by the neighbor graph, functions of its spectrum, clusters, principal components. Ridge
+    regression on the labeled samples then gives every label its leave-one-out probability in closed form, and
+    the kernels are averaged by these probabilities, with a prior for the supervised ones, which decide alone
+    where the labels speak for them.
 
     Parameters
     ----------
     mode : {"auto", "safe"}, default="auto"
         "auto" is the average of all kernels. "safe" is the mean of it and of the average of the supervised
-        ones: it gains less where unlabelled rows help, and loses less where they do not.
+        ones: it gains less where unlabeled samples help, and loses less where they do not.
     effort : {"fast", "full"}, default="fast"
         "full" takes more landmarks, eigenvectors and components, and total variation as one more candidate,
         which sees the labels and is fitted up to eleven times for an honest score.
     class_prior : array-like of shape (n_classes,), mapping or None, default=None
-        Shares of the classes among all rows, in sorted order of the classes or by class. By default it is
-        weighed by the labels whether classes are equally frequent or of unknown shares.
+        Class proportions among all samples, in sorted order of the classes or by class. By default it is
+        weighed by the labels whether classes are equally frequent or of unknown proportions.
     preparation : {"auto", "standardize", "normalize", "tf-idf", "raw"}, default="auto"
-        What is done to the rows first. "auto" looks at them: counts of words are weighed by tf-idf, other
-        sparse rows without negative entries get length 1, dense columns are standardised unless they share
-        one scale, as pixels do.
+        What is done to the samples first. "auto" looks at them: counts of words are weighed by tf-idf, other
+        sparse samples without negative entries get length 1, dense features are standardized unless they
+        share one scale, as pixels do.
     graph : {"auto", "knn", "anchor"}, default="auto"
-        How rows are connected. "knn" compares rows with rows, and holds some thousand numbers for each.
-        "anchor" connects them through 2000 anchors and sums over blocks of rows, so that memory does not grow
-        with their number; rows in float32 take half the time. "auto" is "knn" up to 200,000 rows and with
-        full effort, "anchor" beyond. A Dask collection always takes "anchor", which is there for
-        ``effort="fast"`` alone.
-    device : str, torch.device or None, default=None
-        Where neighbours are sought and kernels with the landmarks are computed, through PyTorch (extra
-        ``gpu``): "cuda", "cuda:1", "cpu". ``None`` is NumPy, or the device of ``X`` where that is a tensor.
-        Tensors in give tensors out; attributes are NumPy arrays.
-    unlabeled : "auto", None or a label, default="auto"
-        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
-        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
-        a class.
+        How samples are connected. "knn" compares each with each other, and holds some thousand numbers for
+        each. "anchor" connects them through 2000 anchors and sums over blocks of samples, so that memory does
+        not grow with their number; samples in float32 take half the time. "auto" is "knn" up to 200,000
+        samples and with full effort, "anchor" beyond. A Dask collection always takes "anchor", which is there
+        for ``effort="fast"`` alone.
+    %(device)s
+    %(unlabeled)s
     warm_start : bool, default=False
-        Keep the kernels, and use them again when ``fit`` is called on the same rows with other labels of as
-        many classes; a RandomState instance as ``random_state`` counts as a change. Rows of a Dask collection
-        are the same if their tasks are, by ``dask.base.tokenize``.
-    verbose : int, default=0
-        1 shows the stages.
-    random_state : int, RandomState or None, default=None
-        Draws the landmarks and the starts of clusterings.
+        Keep the kernels, and use them again when ``fit`` is called on the same samples with other labels of
+        as many classes; a RandomState instance as ``random_state`` counts as a change. Samples of a Dask
+        collection are the same if their tasks are, by ``dask.base.tokenize``.
+    %(verbose)s
+    random_state : int, RandomState instance or None, default=None
+        Seed of the landmarks and the starts of clusterings.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    transduction_ : ndarray or dask array of shape (n_samples,)
-        Predicted labels of all training rows; after a fit on a Dask collection a lazy array in its chunks.
-    label_distributions_ : ndarray or dask array of shape (n_samples, n_classes)
-        Class probabilities of all training rows.
+    %(classes_)s
+    %(lazy_transduction_)s
     supervised_ : ndarray or dask array of shape (n_samples,)
-        What the supervised kernels alone predict for all training rows.
+        What the supervised kernels alone predict for all training samples.
     evidence_ : Evidence
         Log odds of semi-supervised against supervised kernels by the labels, and a verdict in words.
     candidates_ : ndarray of records (kernel, family, score, weight)
         The kernels by falling weight, and with ``effort="full"`` total variation. The score is the sum of the
-        log probabilities of the labels, each by all others, under the better hypothesis about class shares.
+        leave-one-out log probabilities of the labels, under the better hypothesis about class proportions.
     preparation_ : str
-        What was done to the rows, and why.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities, fitted to the labels, each scored
-        without itself.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
+        What was done to the samples, and why.
+    %(temperature_)s
+        It is fitted to the labels, each scored without itself.
+    %(features_in_)s
 
     See Also
     --------
@@ -109,14 +96,14 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, RowEstimator):
 
     Notes
     -----
-    Neither the order of rows nor the names of classes change the result. Kernels are exact up to 1000 rows
-    (2000 with full effort) and then taken with so many landmarks; eigenvectors of the graph are exact up to
-    3000 rows, beyond which nothing n x n is formed; neighbours are exact up to 10,000. Of more than 500
-    labels that many choose, and up to 10,000 are fitted to.
+    Neither the order of samples nor the names of classes change the result. Kernels are exact up to 1000
+    samples (2000 with full effort) and then taken with so many landmarks; eigenvectors of the graph are exact
+    up to 3000 samples, beyond which nothing n x n is formed; neighbors are exact up to 10,000. Of more than
+    500 labels that many choose, and up to 10,000 are fitted to.
 
     With ``graph="anchor"`` the preparation, principal components, anchors and clusters are learned from the
-    first 20,000 rows in an order of their contents (fewer where they are long), and every kernel is centred
-    and scaled by sums over all rows, which are read about six times.
+    first 20,000 samples in an order of their contents (fewer where they are long), and every kernel is
+    centered and scaled by sums over all samples, which are read about six times.
 
     Examples
     --------
@@ -195,12 +182,12 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, RowEstimator):
 
     @atomic_fit
     def precompute(self, X, n_classes):
-        """Build the kernels of rows before there are labels, for any number of fits on the same rows.
+        """Build the kernels of samples before there are labels, for any number of fits on them.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Rows.
+            Samples.
         n_classes : int
             Number of classes that the labels of a fit will show; a fit that shows another number builds
             kernels of its own, and these stay.
@@ -208,7 +195,7 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, RowEstimator):
         Returns
         -------
         self
-            The estimator, with ``warm_start`` in effect for these rows.
+            The estimator, with ``warm_start`` in effect for these samples.
         """
         X = self._check_features(X)
         self._bank(ArrayBlocks(X), self._connection(X), n_classes, keep=True)
@@ -220,20 +207,16 @@ class FewLabelClassifier(DeviceMixin, ScoredClassifier, RowEstimator):
 
     @atomic_fit
     def fit(self, X, y):
-        """Fit on labelled and unlabelled rows together.
+        """Fit on labeled and unlabeled samples together.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Rows. Those of a Dask collection are read about six times: call ``X.persist()`` first if the
+            Samples. Those of a Dask collection are read about six times: call ``X.persist()`` first if the
             cluster holds them.
-        y : array-like or Dask collection of shape (n_samples,)
-            Labels, with the marker of ``unlabeled`` where unknown; a collection has the chunks of ``X``.
+        %(y_or_collection)s
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        %(fitted)s
         """
         y = to_host(y)
         X = self._check_rows(X, y)

@@ -4,83 +4,48 @@ import numpy as np
 
 from weakly.boosting._base import BoostingClassifier
 from weakly.boosting._objectives import LogisticObjective
+from weakly.estimators._docstrings import fill_doc
 
 _LONGEST = 10.0  # step; rows that are all named rightly would want an endless one
 
 
+@fill_doc
 class AdaBoostMLClassifier(BoostingClassifier):
-    """Multi-class boosting of trees with the logistic loss, on labelled rows.
+    """Multi-class boosting of trees with the logistic loss, on labeled samples.
 
-    Scores ``f`` of the classes are the sum of weak classifiers, each fitted to rows with weights
+    Scores ``f`` of the classes are the sum of weak classifiers, each fitted to samples with weights
     ``1 / (1 + exp(f_y))`` and added with the step of least loss ``sum_labeled log(1 + exp(-f_y))``.
-    Unlabelled rows count for nothing but are labelled in ``transduction_``.
+    Unlabeled samples count for nothing but are labeled in ``transduction_``.
 
     Parameters
     ----------
     n_estimators : int, default=50
-        Rounds.
+        Number of rounds.
     learning_rate : float, default=0.1
         Factor of each step.
     response : {"soft", "hard"}, default="soft"
         What a weak classifier adds: its probabilities, or 1 for its class.
-    n_trees : int, default=10
-        Trees of a weak classifier.
-    max_depth : int or None, default=None
-        Most splits on the way to a leaf.
-    min_samples_leaf : int, default=1
-        Fewest different rows in a leaf.
-    max_features : "sqrt", int, float or None, default="sqrt"
-        Features tried at a split: the root of their number, a number, a share, or all.
-    splitter : {"random", "best"}, default="random"
-        One random cut of each feature tried, or the best of all.
-    criterion : {"gini", "error"}, default="gini"
-        Splits are chosen by purity, or by the weight of wrongly named rows.
-    max_samples : int or None, default=4000
-        Most rows drawn for a tree, in proportion to their weights, and never more than twice as many as there
-        are; ``None`` takes all rows with their weights, and holds none out.
-    estimator : classifier or None, default=None
-        Weak classifier in place of the trees; its ``fit`` takes ``sample_weight``. It is given rows and
-        missing entries as they are.
-    n_iter_no_change : int or None, default=None
-        Stop after this many rounds without a lower loss of labelled rows that trees did not see.
-    tol : float, default=0.0
-        By how much lower, relative to the lowest.
-    warm_start : bool, default=False
-        Add rounds to those of the last fit, if rows, labels and all other parameters are the same; else
-        begin anew.
-    unlabeled : "auto", None or a label, default="auto"
-        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
-        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
-        a class.
-    verbose : int, default=0
-        1 shows stages and rounds.
-    random_state : int, RandomState or None, default=None
-        Draws rows and splits.
+    %(weak_classifiers)s
+    %(unlabeled)s
+    %(verbose)s
+    %(random_state_of_trees)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted labels of all training rows.
-    label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Their probabilities.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities, fitted to labelled rows held out of
-        trees.
+    %(classes_)s
+    %(transduction_)s
+    %(label_distributions_)s
+    %(temperature_)s
+        It is fitted to labeled samples held out of trees.
     n_estimators_ : int
-        Rounds done.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
+        Number of rounds done.
+    %(features_in_)s
     result_ : SolverResult
-        Loss before and after each round; the criterion is the sum of all weights, relative to that before
-        the first.
+        %(rounds_)s
 
     See Also
     --------
-    RMSBoostClassifier : With the exponential loss and unlabelled rows.
+    RMSBoostClassifier : With the exponential loss and unlabeled samples.
 
     Notes
     -----

@@ -15,6 +15,7 @@ from weakly.boosting._learners import EstimatorLearner, TreeLearner
 from weakly.boosting._objectives import class_order
 from weakly.estimators._base import ScoredClassifier, refuse_collection
 from weakly.estimators._calibration import fit_temperature, prior_temperature, probabilities
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.rows._labels import encode_labels
@@ -33,6 +34,7 @@ def alpha_of(alpha, labels, weights):
     return n_labeled / (n_labeled + n_hidden) if isinstance(alpha, str) else float(alpha)
 
 
+@fill_doc
 class BoostingClassifier(ScoredClassifier, BaseEstimator):
     """Parameters of rounds and of trees, and what is published of them."""
 
@@ -76,21 +78,17 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
 
     @atomic_fit
     def fit(self, X, y, sample_weight=None):
-        """Fit on labelled and unlabelled rows together.
+        """Fit on labeled and unlabeled samples together.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows. Missing entries (``NaN``) are a value of their own.
-        y : array-like of shape (n_samples,)
-            Labels, with the marker of ``unlabeled`` where unknown.
+            Samples. Missing entries (``NaN``) are a value of their own.
+        %(y)s
         sample_weight : array-like of shape (n_samples,), default=None
-            Factor of the loss of each row. 0 makes a row unlabelled, and of no weight.
+            Factor of the loss of each sample. 0 makes a sample unlabeled, and of no weight.
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        %(fitted)s
         """
         X, labels, weights = self._check_rows(X, y, sample_weight)
         progress = Progress(type(self).__name__, self.verbose)
@@ -226,12 +224,12 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
         yield from self._ensembles[0].stages(data)
 
     def staged_decision_function(self, X):
-        """Score rows after each round.
+        """Score samples after each round.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            Samples.
 
         Yields
         ------
@@ -244,12 +242,12 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
             yield decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
     def staged_predict(self, X):
-        """Predict the class of rows after each round.
+        """Predict the class of samples after each round.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            Samples.
 
         Yields
         ------

@@ -10,12 +10,14 @@ from weakly.boosting._boost import RESPONSES
 from weakly.boosting._objectives import PriorObjective
 from weakly.boosting._priors import comparable_rows, find_prior, prior_graph, smoothed_prior
 from weakly.estimators._calibration import match_confidence, probabilities
+from weakly.estimators._docstrings import fill_doc
 
 _SHARE = 0.3  # of the rounds, for a run that only teaches another
 
 
+@fill_doc
 class RMSBoostClassifier(BoostingClassifier):
-    """Multi-class boosting of trees, with a prior and a margin for unlabelled rows.
+    """Multi-class boosting of trees, with a prior and a margin for unlabeled samples.
 
     Scores ``f`` of the classes, whose softmax are probabilities, are the sum of weak classifiers, each fitted
     to the steepest descent of ::
@@ -26,93 +28,53 @@ class RMSBoostClassifier(BoostingClassifier):
     Parameters
     ----------
     n_estimators : int, default=50
-        Rounds.
+        Number of rounds.
     learning_rate : float, default=0.1
         Factor of each weak classifier.
     alpha : float or "labeled", default="labeled"
-        Weight of the prior of unlabelled rows; "labeled" is the share of labelled rows. 0 with ``beta=0`` is
-        supervised boosting of the labelled rows, RM-Boost.
+        Weight of the prior of unlabeled samples; "labeled" is the fraction of labeled samples. 0 with
+        ``beta=0`` is supervised boosting of the labeled samples, RM-Boost.
     beta : float or "tenth", default="tenth"
-        Weight of the margin of unlabelled rows; "tenth" is a tenth of ``alpha``.
+        Weight of the margin of unlabeled samples; "tenth" is a tenth of ``alpha``.
     margin : float or "auto", default="auto"
         Score above which the margin term rests; "auto" is half of the highest that the rounds can reach,
         ``learning_rate * n_estimators / 2``.
     warm_up : int, default=10
-        Rounds before the margin term comes in. In the first all scores are equal, and it would favour one
+        Rounds before the margin term comes in. In the first all scores are equal, and it would favor one
         class everywhere.
     prior : {"staged", "graph", "kmeans"}, array-like of shape (n_samples, n_classes) or callable, \
 default="staged"
-        Probabilities of the classes of each row, columns in sorted order. "kmeans" counts labels in clusters,
-        "graph" walks along neighbours to labels, "staged" averages over neighbours what supervised boosting
-        says. A callable takes ``X`` and ``y`` as they came; partial functions of ``kmeans_prior`` and
-        ``graph_prior`` are such.
+        Probabilities of the classes of each sample, columns in sorted order. "kmeans" counts labels in
+        clusters, "graph" walks along neighbors to labels, "staged" averages over neighbors what supervised
+        boosting says. A callable takes ``X`` and ``y`` as they came; partial functions of ``kmeans_prior``
+        and ``graph_prior`` are such.
     n_stages : int, default=2
         Priors one after the other in "staged"; each but the first is from a semi-supervised run, of fewer
         rounds, with the one before.
-    n_neighbors : int, default=8
-        Neighbours in "staged" and "graph".
-    smoothing : float or None, default=None
-        Labels of all classes in equal parts that "kmeans" adds to each cluster; ``None`` is one of each.
+    %(prior_settings)s
     response : {"soft", "hard", "steepest"}, default="soft"
         What a weak classifier adds: its probabilities, 1 for its class, or the mean of trees whose leaves
         each have the class of steepest descent.
-    n_trees : int, default=10
-        Trees of a weak classifier.
-    max_depth : int or None, default=None
-        Most splits on the way to a leaf.
-    min_samples_leaf : int, default=1
-        Fewest different rows in a leaf.
-    max_features : "sqrt", int, float or None, default="sqrt"
-        Features tried at a split: the root of their number, a number, a share, or all.
-    splitter : {"random", "best"}, default="random"
-        One random cut of each feature tried, or the best of all.
-    criterion : {"gini", "error"}, default="gini"
-        Splits are chosen by purity, or by the weight of wrongly named rows.
-    max_samples : int or None, default=4000
-        Most rows drawn for a tree, in proportion to their weights, and never more than twice as many as there
-        are; ``None`` takes all rows with their weights, and holds none out.
-    estimator : classifier or None, default=None
-        Weak classifier in place of the trees; its ``fit`` takes ``sample_weight``. It is given rows and
-        missing entries as they are.
-    n_iter_no_change : int or None, default=None
-        Stop after this many rounds without a lower loss of labelled rows that trees did not see.
-    tol : float, default=0.0
-        By how much lower, relative to the lowest.
-    warm_start : bool, default=False
-        Add rounds to those of the last fit, with its prior, if rows, labels and all other parameters are the
-        same; else begin anew.
-    unlabeled : "auto", None or a label, default="auto"
-        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
-        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
-        a class.
-    verbose : int, default=0
-        1 shows stages and rounds.
-    random_state : int, RandomState or None, default=None
-        Draws rows, splits and clusters.
+    %(weak_classifiers)s
+    %(unlabeled)s
+    %(verbose)s
+    %(random_state_of_trees)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    prior_ : ndarray of shape (n_samples, n_classes) or None
-        The prior; ``None`` without unlabelled rows, or with ``alpha=0``.
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted labels of all training rows.
-    label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Their probabilities.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities: fitted to labelled rows held out of
-        trees in supervised boosting; with "staged" such that probabilities are on average as sure as those
-        of the supervised stage, which is cautious; else 1, as in [rmsboost]_.
+    %(classes_)s
+    %(prior_)s
+    %(transduction_)s
+    %(label_distributions_)s
+    %(temperature_)s
+        It is fitted to labeled samples held out of trees in supervised boosting; with "staged" it is such
+        that probabilities are on average as sure as those of the supervised stage, which is cautious; else it
+        is 1, as in [rmsboost]_.
     n_estimators_ : int
-        Rounds done.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
+        Number of rounds done.
+    %(features_in_)s
     result_ : SolverResult
-        Objective before and after each round; the criterion is the sum of all weights, relative to that
-        before the first.
+        %(rounds_)s
 
     See Also
     --------

@@ -8,10 +8,12 @@ from weakly._compat import Interval, StrOptions
 from weakly.boosting._base import BoostingClassifier, alpha_of
 from weakly.boosting._objectives import ExpectationObjective
 from weakly.boosting._priors import find_prior
+from weakly.estimators._docstrings import fill_doc
 
 
+@fill_doc
 class SERBoostClassifier(BoostingClassifier):
-    """Boosting of trees, one class against the rest, with expected labels of unlabelled rows.
+    """Boosting of trees, one class against the rest, with expected labels of unlabeled samples.
 
     For each class a score ``F``, of two classes a single one, is the sum of weak classifiers, each fitted to
     the steepest descent of ::
@@ -23,76 +25,37 @@ class SERBoostClassifier(BoostingClassifier):
     Parameters
     ----------
     n_estimators : int, default=50
-        Rounds for each class.
+        Number of rounds for each class.
     learning_rate : float, default=0.1
         Factor of each weak classifier.
     alpha : float or "labeled", default="labeled"
-        Weight of unlabelled rows; "labeled" is the share of labelled rows.
+        Weight of unlabeled samples; "labeled" is the fraction of labeled samples.
     prior : {"graph", "kmeans"}, array-like of shape (n_samples, n_classes) or callable, default="graph"
-        Probabilities of the classes of each row, columns in sorted order. "kmeans" counts labels in clusters,
-        "graph" walks along neighbours to labels. A callable takes ``X`` and ``y`` as they came; partial
-        functions of ``kmeans_prior`` and ``graph_prior`` are such.
-    n_neighbors : int, default=8
-        Neighbours in "graph".
-    smoothing : float or None, default=None
-        Labels of all classes in equal parts that "kmeans" adds to each cluster; ``None`` is one of each.
+        Probabilities of the classes of each sample, columns in sorted order. "kmeans" counts labels in
+        clusters, "graph" walks along neighbors to labels. A callable takes ``X`` and ``y`` as they came;
+        partial functions of ``kmeans_prior`` and ``graph_prior`` are such.
+    %(prior_settings)s
     response : {"soft", "hard"}, default="soft"
         What a weak classifier adds: its probabilities, or 1 for its class.
-    n_trees : int, default=10
-        Trees of a weak classifier.
-    max_depth : int or None, default=None
-        Most splits on the way to a leaf.
-    min_samples_leaf : int, default=1
-        Fewest different rows in a leaf.
-    max_features : "sqrt", int, float or None, default="sqrt"
-        Features tried at a split: the root of their number, a number, a share, or all.
-    splitter : {"random", "best"}, default="random"
-        One random cut of each feature tried, or the best of all.
-    criterion : {"gini", "error"}, default="gini"
-        Splits are chosen by purity, or by the weight of wrongly named rows.
-    max_samples : int or None, default=4000
-        Most rows drawn for a tree, in proportion to their weights, and never more than twice as many as there
-        are; ``None`` takes all rows with their weights, and holds none out.
-    estimator : classifier or None, default=None
-        Weak classifier in place of the trees; its ``fit`` takes ``sample_weight``. It is given rows and
-        missing entries as they are.
-    n_iter_no_change : int or None, default=None
-        Stop after this many rounds without a lower loss of labelled rows that trees did not see.
-    tol : float, default=0.0
-        By how much lower, relative to the lowest.
-    warm_start : bool, default=False
-        Add rounds to those of the last fit, with its prior, if rows, labels and all other parameters are the
-        same; else begin anew.
-    unlabeled : "auto", None or a label, default="auto"
-        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
-        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
-        a class.
-    verbose : int, default=0
-        1 shows stages and rounds.
-    random_state : int, RandomState or None, default=None
-        Draws rows, splits and clusters.
+    %(weak_classifiers)s
+    %(unlabeled)s
+    %(verbose)s
+    %(random_state_of_trees)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    prior_ : ndarray of shape (n_samples, n_classes) or None
-        The prior; ``None`` without unlabelled rows or their term.
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted labels of all training rows.
-    label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Their probabilities.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities, 1.
+    %(classes_)s
+    %(prior_)s
+    %(transduction_)s
+    %(label_distributions_)s
+    %(temperature_)s
+        It is 1.
     n_estimators_ : int
-        Most rounds done for a class.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
+        Largest number of rounds done for a class.
+    %(features_in_)s
     result_ : SolverResult or list of SolverResult
-        Objective before and after each round; the criterion is the sum of all weights, relative to that
-        before the first. One for each of more than two classes.
+        %(rounds_)s
+        One for each of more than two classes.
 
     See Also
     --------

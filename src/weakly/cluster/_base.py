@@ -19,6 +19,7 @@ from weakly.cluster._divide import divide
 from weakly.cluster._kernel_means_solver import seeded_codes, solve_kernel_means
 from weakly.cluster._starts import first_split, given_start, near_codes
 from weakly.estimators._base import KernelEstimator, class_codes
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._mixture import machine_of
 from weakly.estimators._progress import Progress
@@ -51,6 +52,7 @@ def functions_of(machine, coefficients, result, intercept=0.0):
     return Clusters(theta, offset + intercept, machine.scores(coefficients).T + intercept, result)
 
 
+@fill_doc
 class BoundedClustering(ClusterMixin, KernelEstimator):
     """The steps of a fit, and clusters of rows by functions; ``_find`` is what methods differ in."""
 
@@ -67,19 +69,15 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
 
     @atomic_fit
     def fit(self, X, y=None):
-        """Find the clusters of rows.
+        """Find the clusters of samples.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their Gram matrix with ``kernel="precomputed"``.
+        %(X)s
         y : object, default=None
             Not used; here because scikit-learn passes it.
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        %(fitted)s
         """
         X = self._check_features(X)
         if self._n_clusters > X.shape[0]:
@@ -108,12 +106,12 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
         return X - self._mean
 
     def decision_function(self, X):
-        """Score rows: positive in the second of two clusters, else one column per cluster.
+        """Score samples: positive in the second of two clusters, else one column per cluster.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows.
+            Samples, or their kernel with the training samples.
 
         Returns
         -------
@@ -126,18 +124,18 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
         return decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
     def predict(self, X):
-        """Find the cluster of rows, new or old.
+        """Find the cluster of samples, new or old.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows.
+            Samples, or their kernel with the training samples.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Clusters, from 0. Of training rows they are ``labels_``, but for rows at a threshold: of several
-            with equal scores, as many are on either side in ``labels_`` as ``balance`` demands.
+            Clusters, from 0. For training samples they are ``labels_``, but at a threshold: of several
+            samples with equal scores, as many are on either side in ``labels_`` as ``balance`` demands.
         """
         decisions = self.decision_function(X)
         return class_codes(decisions[:, None] if decisions.ndim == 1 else decisions)

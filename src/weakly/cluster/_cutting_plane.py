@@ -5,80 +5,55 @@ from sklearn.utils import check_random_state
 from weakly._compat import StrOptions
 from weakly.cluster._base import BoundedClustering, functions_of
 from weakly.cluster._margin_planes import solve_margin_planes
+from weakly.estimators._docstrings import fill_doc
 
 
+@fill_doc
 class CuttingPlaneMaxMarginClustering(BoundedClustering):
-    """Two clusters on either side of a hyperplane that few rows are near to.
+    """Two clusters on either side of a hyperplane that few samples are near to.
 
     It looks for a local minimum of ::
 
         ||f||^2 / 2  +  C sum_i max(1 - |f_i + b|, 0)    where  |mean of f + b| <= balance
 
-    A row costs nothing outside of the margin, on whichever side. In turns rows keep the sides they are on,
-    which leaves the problem of a support vector machine, and change to those that its solution gives them.
+    A sample costs nothing outside of the margin, on whichever side. In turns samples keep the sides they are
+    on, which leaves the problem of a support vector machine, and change to those that its solution gives
+    them.
 
     Parameters
     ----------
     C : float, default=0.1
-        Cost of the loss of a row. Published values are costs of the mean loss: divide them by the rows.
-    balance : float, default=0.3
-        Bound of the mean score, and of how far the sizes of clusters may be from equal ones, as a share of
-        these. With 0.3 the smaller cluster has at least 35 % of the rows.
-    init : {"spectral", "alignment", "kmeans"} or array-like of shape (n_samples,), default="spectral"
-        The first split. "spectral" follows the leading eigenvector of the centred kernel, "alignment" is the
-        random split that the kernel is best aligned with, "kmeans" comes from k-means in the space of the
-        kernel. Labels 0 and 1, or -1 and 1, are taken as they are, except that rows change sides where
-        ``balance`` demands it.
-    n_init : int, default=20
-        Random splits that "alignment" compares, or runs of k-means.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" there is no
-        Gram matrix, and sparse rows stay sparse.
+        Cost of the loss of a sample. Published values are costs of the mean loss: divide them by the samples.
+    %(balance)s
+        It also bounds the mean score.
+    %(init)s
+    %(kernel)s
+        With "linear" there is no Gram matrix, and sparse samples stay sparse.
     gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between rows, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
-    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
-        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
-    n_components : int, default=1000
-        Features of an approximation.
+        %(gamma)s
+    %(polynomial)s
+    %(approximation)s
     max_iter : int, default=50
-        Most turns.
+        Maximum number of turns.
     tol : float, default=1e-3
         Relative gain of the objective at which turns end, and relative gap of the last problem.
-    verbose : int, default=0
-        1 shows stages and turns.
-    random_state : int, RandomState or None, default=None
-        Draws the start of "spectral", the splits of "alignment", the rows that k-means begins with,
-        landmarks and frequencies.
+    %(verbose)s
+    %(random_state_of_clusters)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each training row, 0 or 1. The first row is in cluster 0; where ``init`` has labels,
-        clusters have its numbers.
-    shares_ : ndarray of shape (2,)
-        Shares of the clusters in ``labels_``, within the bounds of ``balance``.
+    %(labels_)s
+    %(shares_)s
     free_shares_ : ndarray of shape (2,)
-        Shares of the clusters by the sign of the scores, which only have their mean bounded: all rows but a
-        few far ones can be on one side.
-    threshold_ : float
-        Score where the clusters meet: 0 where the sign of the scores keeps to ``balance``, else the middle
-        of the gap that does. It is part of ``decision_function``.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
+        Proportions of the clusters by the sign of the scores, which only have their mean bounded: all samples
+        but a few far ones can be on one side.
+    %(threshold_)s
+    %(features_in_)s
+    %(kernel_)s
     result_ : SolverResult
-        What the solver reports: the objective after each turn, and why it stopped.
+        Report of the solver: the objective after each turn, and why it stopped.
     n_iter_ : int
-        Turns.
+        Number of turns.
 
     See Also
     --------
@@ -88,7 +63,7 @@ class CuttingPlaneMaxMarginClustering(BoundedClustering):
     -----
     [cpmmc]_ adds planes to the problem that is not convex, and takes turns after each; here every turn has
     its planes, which keep their use in the next. The paper makes features of a kernel by its principal
-    components; a function is an expansion in rows, with or without them, and so no components are needed.
+    components; a function is an expansion in samples, with or without them, and so no components are needed.
 
     References
     ----------

@@ -7,6 +7,7 @@ import numpy as np
 from weakly._compat import Interval, StrOptions
 from weakly.cluster._base import BoundedClustering, functions_of
 from weakly.cluster._margin_sdp import solve_margin_sdp
+from weakly.estimators._docstrings import fill_doc
 from weakly.kernels import resolve_kernel
 from weakly.rows._memory import dense_bytes, require_fit
 from weakly.spaces import exact_space
@@ -16,70 +17,56 @@ _ALIKE = 1e-12  # share of a kernel that may be left of it by rounding once it i
 _SMALLER = "cluster a sample of the rows and find the clusters of the others by predict"
 
 
+@fill_doc
 class GeneralizedMaxMarginClustering(BoundedClustering):
     """Two clusters by the convex relaxation of a margin between them.
 
-    With scores ``z = f + b`` of the rows it bounds ::
+    With scores ``z = f + b`` of the samples it bounds ::
 
         ||f||^2 / 2  +  balance_cost (sum_i z_i)^2  +  C sum_i max(1 - z_i^2, 0)
 
-    from below by a semi-definite program with one variable for each row, and takes scores from its solution.
-    There is nothing to start from and no local minimum, but no approximation of large kernels either.
+    from below by a semi-definite program with one variable for each sample, and takes scores from its
+    solution. There is nothing to start from and no local minimum, but no approximation of large kernels
+    either.
 
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the loss of a row.
-    balance : float, default=0.3
-        How far the sizes of clusters may be from equal ones, as a share of these. With 0.3 the smaller
-        cluster has at least 35 % of the rows.
+        Cost of the loss of a sample.
+    %(balance)s
     balance_cost : float or "auto", default="auto"
         Cost of scores whose sum is not 0. "auto" makes scores that are all alike cost as much as those of an
         average function.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows.
+    %(kernel)s
     gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between rows, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
+        %(gamma)s
+    %(polynomial)s
     ridge : float, default=1e-6
-        Added to the diagonal of the centred kernel, in units of its mean.
+        Added to the diagonal of the centered kernel, in units of its mean.
     max_iter : int, default=100
-        Most steps of the solver.
+        Maximum number of steps of the solver.
     tol : float, default=1e-4
         Relative duality gap.
-    verbose : int, default=0
-        1 shows stages and steps.
+    %(verbose)s
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each training row, 0 or 1. The first row is in cluster 0.
-    shares_ : ndarray of shape (2,)
-        Shares of the clusters in ``labels_``, within the bounds of ``balance``.
+        Cluster of each training sample, 0 or 1. The first sample is in cluster 0.
+    %(shares_)s
     free_shares_ : ndarray of shape (2,)
-        Shares of the clusters by the sign of the scores, before ``balance`` has its say.
-    threshold_ : float
-        Score where the clusters meet: 0 where the sign of the scores keeps to ``balance``, else the middle
-        of the gap that does. It is part of ``decision_function``.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
+        Proportions of the clusters by the sign of the scores, before ``balance`` is enforced.
+    %(threshold_)s
+    %(features_in_)s
+    %(kernel_)s
     result_ : SolverResult
-        What the solver reports: bounds after each step, their gaps, and why it stopped.
+        Report of the solver: bounds after each step, their gaps, and why it stopped.
     n_iter_ : int
-        Steps.
+        Number of steps.
 
     See Also
     --------
-    WellClustering : Another relaxation, for more rows.
+    WellClustering : Another relaxation, for more samples.
 
     Notes
     -----

@@ -4,8 +4,10 @@ import numpy as np
 
 from weakly.cluster._base import Clusters, SplittingClustering
 from weakly.cluster._iterative_svr_solver import solve_iterative_svr
+from weakly.estimators._docstrings import fill_doc
 
 
+@fill_doc
 class IterativeSVRClustering(SplittingClustering):
     """Clusters by regression on their labels and the labels that it gives, in turn.
 
@@ -20,71 +22,39 @@ class IterativeSVRClustering(SplittingClustering):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        Number of clusters.
+    %(n_clusters)s
     C : float or "auto", default="auto"
-        Cost of the loss of a row; "auto" is 0.05 for each cluster. With a large one nearly any labels of many
-        features have a function that meets them, and turns end where they began. With a small one and few
-        rows scores stay near the offset, and ``balance`` makes the clusters: see ``free_shares_``.
-    balance : float, default=0.3
-        How far the sizes of clusters may be from equal ones, as a share of these: from 0 for equal sizes to
-        almost 1. With 0.3 the smaller of two clusters has at least 35 % of the rows, and one of ten between 7
-        and 13 %.
-    init : {"spectral", "alignment", "kmeans"} or array-like of shape (n_samples,), default="spectral"
-        The first split of rows in two. "spectral" follows the leading eigenvector of the centred kernel,
-        "alignment" is the random split that the kernel is best aligned with, "kmeans" comes from k-means in
-        the space of the kernel. Labels from 0, or -1 and 1 for two clusters, are taken as they are, except
-        that rows change sides where ``balance`` demands it.
-    n_init : int, default=20
-        Random splits that "alignment" compares, or runs of k-means.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" there is no
-        Gram matrix, and sparse rows stay sparse.
+        Cost of the loss of a sample; "auto" is 0.05 for each cluster. With a large one nearly any labels of
+        many features have a function that meets them, and turns end where they began. With a small one and
+        few samples scores stay near the offset, and ``balance`` makes the clusters: see ``free_shares_``.
+    %(balance)s
+    %(init)s
+    %(kernel)s
+        With "linear" there is no Gram matrix, and sparse samples stay sparse.
     gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between rows, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
-    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
-        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
-    n_components : int, default=1000
-        Features of an approximation.
+        %(gamma)s
+    %(polynomial)s
+    %(approximation)s
     max_iter : int, default=50
-        Most turns.
+        Maximum number of turns.
     tol : float, default=1e-3
         Relative gain of the objective at which turns end, and relative gap of each regression.
-    verbose : int, default=0
-        1 shows stages and turns.
-    random_state : int, RandomState or None, default=None
-        Draws the start of "spectral", the splits of "alignment", the rows that k-means begins with,
-        landmarks and frequencies.
+    %(verbose)s
+    %(random_state_of_clusters)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each training row. The first row is in cluster 0, the first of the others in cluster 1, and
-        so on; where ``init`` has labels, clusters have its numbers.
-    shares_ : ndarray of shape (n_clusters,)
-        Shares of the clusters in ``labels_``, within the bounds of ``balance``.
+    %(labels_)s
+    %(shares_)s
     free_shares_ : ndarray of shape (n_clusters,)
-        Shares of the clusters by the scores, before ``balance`` has its say.
-    threshold_ : float or ndarray of shape (n_clusters,)
-        Score where two clusters meet: 0 where the sign of the scores keeps to ``balance``, else the middle
-        of the gap that does; with more clusters, what each score is lowered by so that the largest does. It
-        is part of ``decision_function``.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
+        Proportions of the clusters by the scores, before ``balance`` is enforced.
+    %(threshold_)s
+    %(features_in_)s
+    %(kernel_)s
     result_ : SolverResult
-        What the solver reports: the objective after each regression that was kept, and why it stopped.
+        Report of the solver: the objective after each regression that was kept, and why it stopped.
     n_iter_ : int
-        Regressions.
+        Number of regressions.
 
     See Also
     --------
@@ -92,12 +62,12 @@ class IterativeSVRClustering(SplittingClustering):
 
     Notes
     -----
-    The method of [itersvr]_, where labels and offset minimise the same objective as the regression, so that
-    it never rises. More than two clusters are not in the paper: rows are split in two, with half of the
+    The method of [itersvr]_, where labels and offset minimize the same objective as the regression, so that
+    it never rises. More than two clusters are not in the paper: samples are split in two, with half of the
     clusters to come on either side, and the parts again; these clusters, and those of k-means in the space of
     the kernel, are where turns of all clusters start. New labels are then the assignment with the least loss
     within the bounds. The lower objective of the two wins. ``labels_`` are then what the functions say within
-    the bounds; a few rows may have others in ``result_.detail.labels``, which the objective is about.
+    the bounds; a few samples may have others in ``result_.detail.labels``, which the objective is about.
 
     References
     ----------

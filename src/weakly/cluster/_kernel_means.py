@@ -10,73 +10,57 @@ from weakly._compat import Interval, StrOptions
 from weakly.cluster._base import BoundedClustering, Clusters
 from weakly.cluster._kernel_means_solver import seeded_codes, solve_kernel_means
 from weakly.cluster._starts import aligned_codes, near_codes
+from weakly.estimators._docstrings import fill_doc
 
 
+@fill_doc
 class KernelKMeans(BoundedClustering):
     """Clusters around means in the space of a kernel.
 
-    It minimises the sum over rows of the squared distance to the mean of their cluster, where distances and
-    means are those of the images of rows under a kernel; with a linear one this is k-means.
+    It minimizes the sum over samples of the squared distance to the mean of their cluster, where distances
+    and means are those of the images of samples under a kernel; with a linear one this is k-means.
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        Number of clusters.
+    %(n_clusters)s
     balance : float or None, default=None
-        How far the sizes of clusters may be from equal ones, as a share of these; ``None`` leaves them free.
+        How far the sizes of clusters may be from equal ones, as a fraction of these; ``None`` leaves them
+        free.
     init : {"k-means++", "random", "alignment"} or array-like of shape (n_samples,), default="k-means++"
-        First clusters: rows around others that are far from each other, or that are drawn at random; those of
-        ``n_init`` random ones of equal size that the kernel is best aligned with, from which a single run
+        First clusters: samples around others that are far from each other, or that are drawn at random; those
+        of ``n_init`` random ones of equal size that the kernel is best aligned with, from which a single run
         starts; or labels from 0.
     n_init : int, default=10
-        Runs, of which the best counts, or random clusters that "alignment" compares.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" there is no
-        Gram matrix, and sparse rows stay sparse.
+        Number of runs, of which the best counts, or of random clusters that "alignment" compares.
+    %(kernel)s
+        With "linear" there is no Gram matrix, and sparse samples stay sparse.
     gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between rows, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
-    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
-        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
-    n_components : int, default=1000
-        Features of an approximation.
+        %(gamma)s
+    %(polynomial)s
+    %(approximation)s
     max_iter : int, default=300
-        Most rounds of a run.
+        Maximum number of rounds of a run.
     tol : float, default=1e-5
-        Gain of a round, relative to the spread of all rows, at which a run ends.
-    verbose : int, default=0
-        1 shows stages and rounds.
-    random_state : int, RandomState or None, default=None
-        Draws first rows or clusters, landmarks and frequencies.
+        Gain of a round, relative to the spread of all samples, at which a run ends.
+    %(verbose)s
+    %(random_state_of_clusters)s
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each training row. The first row is in cluster 0, the first of the others in cluster 1, and
-        so on; where ``init`` has labels, clusters have its numbers.
+    %(labels_)s
     inertia_ : float
-        Sum of the squared distances of rows to the means of their clusters.
-    shares_ : ndarray of shape (n_clusters,)
-        Shares of the clusters in ``labels_``.
+        Sum of the squared distances of samples to the means of their clusters.
+    %(shares_)s
     free_shares_ : ndarray of shape (n_clusters,)
-        Shares of the clusters by the nearest mean, before ``balance`` has its say.
+        Proportions of the clusters by the nearest mean, before ``balance`` is enforced.
     threshold_ : float or ndarray of shape (n_clusters,)
         What scores are lowered by to keep to ``balance``; part of ``decision_function``.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
+    %(features_in_)s
+    %(kernel_)s
     result_ : SolverResult
-        What the solver reports of the best run, with the sums that all runs reached.
+        Report of the solver for the best run, with the sums that all runs reached.
     n_iter_ : int
-        Rounds of the best run.
+        Number of rounds of the best run.
 
     See Also
     --------
@@ -84,7 +68,7 @@ class KernelKMeans(BoundedClustering):
 
     Notes
     -----
-    Runs share their products with the kernel. An empty cluster gets the row that adds the least by it.
+    Runs share their products with the kernel. An empty cluster gets the sample that adds the least by it.
 
     Examples
     --------

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from weakly._compat import Interval, StrOptions, check_params
 from weakly.estimators._calibration import probabilities
+from weakly.estimators._docstrings import fill_doc
 from weakly.graphs import AnchorGraph, Graph, affinity_graph, anchor_graph, neighbor_graph
 from weakly.graphs._anchor_map import ANCHOR_WEIGHTS
 from weakly.graphs._graph import WEIGHTS
@@ -294,6 +295,7 @@ def lazy_on_collections(method):
     return wherever_samples_are
 
 
+@fill_doc
 class ScoredClassifier(ClassifierMixin):
     """The public methods of a classifier that has ``classes_``, ``temperature_`` and ``_decisions``."""
 
@@ -302,29 +304,27 @@ class ScoredClassifier(ClassifierMixin):
 
     @lazy_on_collections
     def decision_function(self, X):
-        """Score rows: positive for the second of two classes, else one column per class.
+        """Score samples: positive for the second of two classes, else one column per class.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows; bags as in ``fit``, of a classifier of bags.
+        %(X_new)s
 
         Returns
         -------
         ndarray or dask array of shape (n_samples,) or (n_samples, n_classes)
-            Scores; where the estimator normalises class masses, after that.
+            Scores; where the estimator normalizes them by class proportions, after that.
         """
         decisions = self._decisions(X)
         return follow(decisions[:, 0] if decisions.shape[1] == 1 else decisions, X)
 
     @lazy_on_collections
     def predict(self, X):
-        """Predict the class of rows.
+        """Predict the class of samples.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows; bags as in ``fit``, of a classifier of bags.
+        %(X_new)s
 
         Returns
         -------
@@ -337,13 +337,13 @@ class ScoredClassifier(ClassifierMixin):
     def predict_proba(self, X):
         """Estimate class probabilities.
 
-        They are the softmax of the decisions times ``temperature_``, a number fitted to the labelled rows
-        where each can be scored by a model without it, under a prior that decides when labels are very few.
+        They are the softmax of the decisions times ``temperature_``, a number fitted to the labeled
+        samples where each can be scored by a model without it, under a prior that decides when labels are
+        very few.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows; bags as in ``fit``, of a classifier of bags.
+        %(X_new)s
 
         Returns
         -------

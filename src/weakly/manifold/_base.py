@@ -21,6 +21,7 @@ from weakly.estimators._calibration import (
     probabilities,
 )
 from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.graphs import AnchorGraph, AnchorMap
@@ -206,6 +207,7 @@ class LaplacianModel(GraphEstimator):
         return self.solver == "auto" and fits(n_bytes)
 
 
+@fill_doc
 class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
     """Encoding of labels, class-mass normalisation and probabilities."""
 
@@ -216,24 +218,18 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
 
     @atomic_fit
     def fit(self, X, y, sample_weight=None):
-        """Fit on labelled and unlabelled rows together.
+        """Fit on labeled and unlabeled samples together.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Rows, or their Gram matrix with ``kernel="precomputed"``. A Dask collection needs
-            ``graph="anchor"``, and is read a few times: call ``X.persist()`` first if the cluster holds it.
-            ``transduction_`` and ``label_distributions_`` are then lazy arrays with its chunks, ``kernel_``
-            is ``None`` and ``warm_start`` keeps nothing.
-        y : array-like or Dask collection of shape (n_samples,)
-            Labels, with the marker of ``unlabeled`` where unknown; a collection has the chunks of ``X``.
-        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
-            Weight of the loss of each labelled row; 0 makes a row unlabelled. All rows stay in the graph.
+        %(X_or_collection)s
+            A Dask collection needs ``graph="anchor"``, and is read a few times: call ``X.persist()`` first if
+            the cluster holds it. ``transduction_`` and ``label_distributions_`` are then lazy arrays with its
+            chunks, ``kernel_`` is ``None`` and ``warm_start`` keeps nothing.
+        %(y_or_collection)s
+        %(sample_weight)s
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        %(fitted)s
         """
         y = to_host(y)
         X = self._check_rows(X, y)

@@ -8,6 +8,7 @@ import numpy as np
 from weakly._compat import Interval, StrOptions
 from weakly.estimators._base import class_codes
 from weakly.estimators._calibration import match_moments
+from weakly.estimators._docstrings import fill_doc
 from weakly.manifold._cheeger_solver import solve_cheeger
 from weakly.manifold._graph_cut import GraphCutClassifierBase
 from weakly.manifold._labeled_step import CutDetail
@@ -111,14 +112,15 @@ class _CheegerClassifier(GraphCutClassifierBase):
         return values - cut.level
 
 
+@fill_doc
 class CheegerRLSClassifier(_CheegerClassifier):
-    """Cut of a graph with few edges per row that it separates, through given labels.
+    """Cut of a graph with few edges per sample that it separates, through given labels.
 
     For each class the scores ``f`` lower the Cheeger ratio ::
 
         sum_edges w_ij |f_i - f_j|  /  sum_i |f_i - median(f)|
 
-    with ``f`` fixed on the labelled rows, and kept near to a function of a kernel of small norm. Of an
+    with ``f`` fixed on the labeled samples, and kept near to a function of a kernel of small norm. For an
     indicator the ratio is the weight of the edges cut over the size of the smaller part.
 
     Parameters
@@ -127,92 +129,39 @@ class CheegerRLSClassifier(_CheegerClassifier):
         Weight of the norm of the function.
     coupling : float, default=0.1
         Weight of the distance between the function and the scores it follows.
-    step : float or "auto", default="auto"
-        How far a step moves scores away from their median: 1 for two classes, 0.1 for more, where longer
-        steps swing back and forth.
-    class_prior : array-like of shape (n_classes,), mapping or None, default=None
-        Share of each class, in sorted order. Two classes are then parted at that quantile of the scores;
-        with ``None`` where the ratio is lowest, whatever the shares. With more classes it sets the norm of
-        each one's scores, and ``None`` takes the shares among the labels.
-    resplit : bool, default=True
-        Try a second start: where the graph has a better place to cut the union of two classes, and the
-        labels allow it, they are split there. The better end of the two is kept. With one label per class
-        a start may lie in a wrong cut, which no step leaves.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows. Kernels of low rank cannot
-        follow a graph: their features get a value of its own for every training row, as in approximations.
+    %(step)s
+    %(class_prior_of_cut)s
+    %(resplit)s
+    %(kernel)s
     gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between rows, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
-    graph : "knn", Graph or affinity matrix, default="knn"
-        Neighbours of each row, or a graph over exactly the rows of ``X``, in their order.
-    n_neighbors : int, default=5
-        Neighbours of each row in the "knn" graph.
-    graph_weights : {"self-tuning", "binary", "rbf", "cosine"}, default="self-tuning"
-        Weights of the "knn" graph, see :func:`weakly.graphs.neighbor_graph`.
-    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
-        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
-        Approximations give each training row a value of its own beside its features, so that the function
-        can follow the graph; new rows are scored by the features alone.
-    n_components : int, default=1000
-        Features of an approximation.
-    device : str, torch.device or None, default=None
-        Where the dense algebra and the steps on the graph are done, through PyTorch (extra ``gpu``): "cuda",
-        "cuda:1", "cpu". ``None`` is NumPy, or the device of ``X`` where that is a tensor. Tensors in give
-        tensors out; attributes are NumPy arrays.
+        %(gamma)s
+    %(polynomial)s
+    %(graph_of_edges)s
+    %(device)s
     tol : float, default=1e-3
         The iteration ends when 20 steps have not lowered the ratio by this part of it.
     max_iter : int, default=200
-        Most steps.
-    unlabeled : "auto", None or a label, default="auto"
-        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
-        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
-        a class.
-    warm_start : bool, default=False
-        Keep the graph and the space, and use them again when ``fit`` is called on the same rows with other
-        labels; a RandomState instance as ``random_state`` counts as a change.
-    verbose : int, default=0
-        1 shows stages and iterations.
-    random_state : int, RandomState or None, default=None
-        Draws landmarks, frequencies and the approximate neighbour search.
+        Maximum number of steps.
+    %(unlabeled)s
+    %(warm_start)s
+    %(verbose)s
+    %(random_state_of_graph)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_prior_ : ndarray of shape (n_classes,)
-        Shares of the classes: those given, or those of the labels.
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted labels of all training rows, by the graph.
-    function_transduction_ : ndarray of shape (n_samples,)
-        The same by the function, which serves new rows; rows where the two differ deserve a look.
-    label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Class probabilities of all training rows, by the graph.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
+    %(classes_)s
+    %(cut_)s
+    %(temperature_)s
+    %(features_in_)s
     graph_ : Graph
-        Graph over the training rows.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
-    result_ : SolverResult
-        What the solver reports. ``detail.graph_side`` holds the scores on the graph,
-        ``detail.start_energies`` the sum of the Cheeger ratios of the classes reached from each start.
-    n_iter_ : int
-        Steps of the solver.
+        Graph over the training samples.
+    %(kernel_)s
+    %(cut_result_)s
 
     See Also
     --------
     CheegerSVC : The same with a hinge loss in every step.
-    TotalVariationRLSClassifier : Total variation against a loss on the labelled rows.
+    TotalVariationRLSClassifier : Total variation against a loss on the labeled samples.
 
     Notes
     -----
@@ -242,10 +191,11 @@ class CheegerRLSClassifier(_CheegerClassifier):
     _step_loss = None
 
 
+@fill_doc
 class CheegerSVC(_CheegerClassifier):
-    """Cut of a graph with few edges per row that it separates, with a support vector machine in every step.
+    """Cut of a graph with few edges per sample that it separates, with an SVM in every step.
 
-    As :class:`CheegerRLSClassifier`, but the function of a step also pays a hinge loss on the labelled rows.
+    As :class:`CheegerRLSClassifier`, but the function of a step also has a hinge loss on the labeled samples.
 
     Parameters
     ----------
@@ -253,92 +203,39 @@ class CheegerSVC(_CheegerClassifier):
         Weight of the norm of the function.
     coupling : float, default=0.1
         Weight of the distance between the function and the scores it follows.
-    step : float or "auto", default="auto"
-        How far a step moves scores away from their median: 1 for two classes, 0.1 for more, where longer
-        steps swing back and forth.
-    class_prior : array-like of shape (n_classes,), mapping or None, default=None
-        Share of each class, in sorted order. Two classes are then parted at that quantile of the scores;
-        with ``None`` where the ratio is lowest, whatever the shares. With more classes it sets the norm of
-        each one's scores, and ``None`` takes the shares among the labels.
-    resplit : bool, default=True
-        Try a second start: where the graph has a better place to cut the union of two classes, and the
-        labels allow it, they are split there. The better end of the two is kept. With one label per class
-        a start may lie in a wrong cut, which no step leaves.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows. Kernels of low rank cannot
-        follow a graph: their features get a value of its own for every training row, as in approximations.
+    %(step)s
+    %(class_prior_of_cut)s
+    %(resplit)s
+    %(kernel)s
     gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between rows, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
-    graph : "knn", Graph or affinity matrix, default="knn"
-        Neighbours of each row, or a graph over exactly the rows of ``X``, in their order.
-    n_neighbors : int, default=5
-        Neighbours of each row in the "knn" graph.
-    graph_weights : {"self-tuning", "binary", "rbf", "cosine"}, default="self-tuning"
-        Weights of the "knn" graph, see :func:`weakly.graphs.neighbor_graph`.
-    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
-        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
-        Approximations give each training row a value of its own beside its features, so that the function
-        can follow the graph; new rows are scored by the features alone.
-    n_components : int, default=1000
-        Features of an approximation.
-    device : str, torch.device or None, default=None
-        Where the dense algebra and the steps on the graph are done, through PyTorch (extra ``gpu``): "cuda",
-        "cuda:1", "cpu". ``None`` is NumPy, or the device of ``X`` where that is a tensor. Tensors in give
-        tensors out; attributes are NumPy arrays.
+        %(gamma)s
+    %(polynomial)s
+    %(graph_of_edges)s
+    %(device)s
     tol : float, default=1e-3
         The iteration ends when 20 steps have not lowered the ratio by this part of it.
     max_iter : int, default=200
-        Most steps.
-    unlabeled : "auto", None or a label, default="auto"
-        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
-        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
-        a class.
-    warm_start : bool, default=False
-        Keep the graph and the space, and use them again when ``fit`` is called on the same rows with other
-        labels; a RandomState instance as ``random_state`` counts as a change.
-    verbose : int, default=0
-        1 shows stages and iterations.
-    random_state : int, RandomState or None, default=None
-        Draws landmarks, frequencies and the approximate neighbour search.
+        Maximum number of steps.
+    %(unlabeled)s
+    %(warm_start)s
+    %(verbose)s
+    %(random_state_of_graph)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_prior_ : ndarray of shape (n_classes,)
-        Shares of the classes: those given, or those of the labels.
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted labels of all training rows, by the graph.
-    function_transduction_ : ndarray of shape (n_samples,)
-        The same by the function, which serves new rows; rows where the two differ deserve a look.
-    label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Class probabilities of all training rows, by the graph.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
+    %(classes_)s
+    %(cut_)s
+    %(temperature_)s
+    %(features_in_)s
     graph_ : Graph
-        Graph over the training rows.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
-    result_ : SolverResult
-        What the solver reports. ``detail.graph_side`` holds the scores on the graph,
-        ``detail.start_energies`` the sum of the Cheeger ratios of the classes reached from each start.
-    n_iter_ : int
-        Steps of the solver.
+        Graph over the training samples.
+    %(kernel_)s
+    %(cut_result_)s
 
     See Also
     --------
     CheegerRLSClassifier : The same without a loss.
-    TotalVariationSVC : Total variation against a hinge loss on the labelled rows.
+    TotalVariationSVC : Total variation against a hinge loss on the labeled samples.
 
     Notes
     -----

@@ -8,6 +8,7 @@ from numbers import Real
 import numpy as np
 
 from weakly._compat import Interval, StrOptions
+from weakly.estimators._docstrings import fill_doc
 from weakly.manifold._base import LaplacianClassifierBase, direct_bytes
 from weakly.manifold._charged_rows import BlockOthers
 from weakly.manifold._exclusive_solver import OtherRows, solve_exclusive
@@ -21,14 +22,16 @@ _N_STACKS = 20  # functions that the solver holds at a time: steps and changes i
 _SMALLER = "set approximation='nystroem', or lower n_components"
 
 
+@fill_doc
 class ExclusiveLaplacianSVC(LaplacianClassifierBase):
-    """Laplacian support vector machine whose classes must not claim the same unlabelled row.
+    """Laplacian support vector machine whose classes must not claim the same unlabeled sample.
 
-    With signs ``y`` of each class on the labelled rows, the scores ``f`` of all classes minimise together ::
+    With signs ``y`` of each class on the labeled samples, the scores ``f`` of all classes minimize together
+    ::
 
-        sum_m ( sum_labelled loss(y_im f_im)  +  a/2 ||f_m||^2  +  g/2 f_m' L f_m )  +  c sum_unlabelled q_i
+        sum_m ( sum_labeled loss(y_im f_im)  +  a/2 ||f_m||^2  +  g/2 f_m' L f_m )  +  c sum_unlabeled q_i
 
-    where ``q_i`` is charged to a row whose scores of several classes are positive.
+    where ``q_i`` is a penalty on a sample whose scores of several classes are positive.
 
     Parameters
     ----------
@@ -37,100 +40,51 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
     graph_penalty : float, default=0.1
         Weight ``g`` of the graph. With 0 there is none.
     exclusive_penalty : float, default=0.1
-        Weight ``c`` of the charge. With 0 this is :class:`LaplacianSVC`.
+        Weight ``c`` of the penalty. With 0 this is :class:`LaplacianSVC`.
     exclusive : {"sum", "pairs"}, default="pairs"
-        What a row is charged, of the positive parts ``p_m`` of its scores: ``(sum_m p_m)^2 / 2`` as in the
-        paper, which charges a single class that claims the row as well and so makes all scores smaller; or
-        ``sum_{m < k} p_m p_k``, which does not, but is not convex: the method then goes downhill from the
-        Laplacian machine.
+        Penalty on a sample, of the positive parts ``p_m`` of its scores: ``(sum_m p_m)^2 / 2`` as in the
+        paper, which also penalizes a single positive score and so makes all scores smaller; or ``sum_{m < k}
+        p_m p_k``, which does not, but is not convex: the method then goes downhill from the Laplacian SVM.
     smoothing : float, default=0.01
         Positive parts are rounded off below this score.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
-        Loss of the labelled rows.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows; it is not called, and no
-        kernel plays a part, with ``graph="anchor"`` unless ``approximation`` is set.
+        Loss of the labeled samples.
+    %(kernel)s
     gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between rows, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
-    graph : {"knn", "anchor"}, graph or affinity matrix, default="knn"
-        Neighbours of each row; or anchors that rows share, for rows too many to be compared with each other,
-        see :func:`weakly.graphs.anchor_graph`; or a graph over exactly the rows of ``X``, in their order.
-    n_neighbors : int, default=5
-        Neighbours of each row in the "knn" graph, or nearest anchors.
-    graph_weights : {"self-tuning", "binary", "rbf", "cosine", "reconstruction"}, default="self-tuning"
-        Weights of the graph, see :func:`weakly.graphs.neighbor_graph` and
-        :func:`weakly.graphs.anchor_graph`, which alone has the last.
-    laplacian : {"symmetric", "unnormalized"}, default="symmetric"
-        Laplacian ``L`` of the graph. With "symmetric" the weight ``g`` means the same on every graph;
-        of anchors both are one.
-    class_prior : "labeled", array-like of shape (n_classes,), mapping, float or None, default="labeled"
-        Class proportions, in sorted order, by which scores are normalized: those of each class are shifted
-        and scaled to the mean and variance over all samples that its proportion implies. A number is the
-        proportion of the second of two. "labeled" takes those of the labels, ``None`` leaves scores as they
-        are.
-    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
-        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
-        With ``graph="anchor"`` "auto" takes the functions of the anchors' values, in which the kernel has no
-        part.
-    n_components : int, default=1000
-        Features of an approximation, and number of anchors.
-    device : str, torch.device or None, default=None
-        Where the dense algebra is done, through PyTorch (extra ``gpu``): "cuda", "cuda:1", "cpu". ``None`` is
-        NumPy, or the device of ``X`` where that is a tensor. Tensors in give tensors out; attributes are
-        NumPy arrays. Where "cg" is stopped early, scores differ from NumPy's by more than rounding.
+        %(gamma)s
+    %(polynomial)s
+    %(graph)s
+    %(laplacian)s
+    %(class_prior_of_scores)s
+    %(approximation_or_anchors)s
+    %(n_components_or_anchors)s
+    %(device)s
     solver : {"lbfgs", "apg", "paper"}, default="lbfgs"
         L-BFGS or accelerated gradients in the metric of the deformed kernel; "paper" is the published
         algorithm with its constant, which moves on tiny problems only.
     tol : float, default=1e-6
         Norm of the gradient relative to that of functions that are 0.
     max_iter : int, default=1000
-        Most iterations.
-    unlabeled : "auto", None or a label, default="auto"
-        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
-        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
-        a class.
-    warm_start : bool, default=False
-        Keep the graph, the space and its factorisation, and use them again when ``fit`` is called on the
-        same rows with other labels; a RandomState instance as ``random_state`` counts as a change.
-    verbose : int, default=0
-        1 shows stages and iterations.
-    random_state : int, RandomState or None, default=None
-        Draws landmarks, frequencies, anchors and the approximate neighbour search.
+        Maximum number of iterations.
+    %(unlabeled)s
+    %(warm_start)s
+    %(verbose)s
+    %(random_state_of_graph)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_prior_ : ndarray of shape (n_classes,)
-        Shares of the classes that the normalisation uses: those given, or those of the labels, each
-        counted once whatever its weight.
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted labels of all training rows.
-    label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Class probabilities of all training rows.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
-    graph_ : Graph, AnchorGraph or None
-        Graph over the training rows.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
-    result_ : SolverResult
-        What the solver reports: objective, certificate, status.
-    n_iter_ : int
-        Iterations of the solver.
+    %(classes_)s
+    %(class_prior_)s
+    %(transduction_)s
+    %(label_distributions_)s
+    %(temperature_)s
+    %(features_in_)s
+    %(graph_)s
+    %(kernel_)s
+    %(result_)s
     multi_positive_count_ : int
-        Unlabelled training rows that more than one class claims with a score above ``smoothing``; below it
-        positive scores are as good as 0, and crowd there. With two classes there are none.
+        Unlabeled training samples that several classes score above ``smoothing``; below it positive scores
+        are as good as 0, and crowd there. With two classes there are none.
     multi_positive_path_ : ndarray of shape (n_steps,)
         The same after each step of the solver.
 

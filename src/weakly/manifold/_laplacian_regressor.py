@@ -6,6 +6,7 @@ from sklearn.metrics import r2_score
 
 from weakly._compat import StrOptions, check_sample_weight
 from weakly.estimators._base import lazy_on_collections, score_labeled
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.manifold._base import LaplacianModel
@@ -13,89 +14,50 @@ from weakly.rows._device import follow, to_host
 from weakly.rows._unlabeled import find_unlabeled
 
 
+@fill_doc
 class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
-    """Regression with a penalty on differences between neighbours.
+    """Regression with a penalty on differences between neighbors.
 
-    With the mean of the labelled targets taken off, the scores ``f`` minimise ::
+    With the mean of the labeled targets taken off, the scores ``f`` minimize ::
 
-        sum_labelled (y_i - f_i)^2 / 2  +  a/2 ||f||^2  +  g/2 f' L f
+        sum_labeled (y_i - f_i)^2 / 2  +  a/2 ||f||^2  +  g/2 f' L f
 
-    over the functions of a kernel. Unlabelled rows take part through the graph Laplacian ``L``.
+    over the functions of a kernel. Unlabeled samples take part through the graph Laplacian ``L``.
 
     Parameters
     ----------
-    ambient_penalty : float, default=1e-3
-        Weight ``a`` of the norm of the function.
-    graph_penalty : float, default=0.1
-        Weight ``g`` of the graph. With 0 there is none, and unlabelled rows only set ``gamma`` and the
-        level of the scores.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows; it is not called, and no
-        kernel plays a part, with ``graph="anchor"`` unless ``approximation`` is set.
+    %(ambient_penalty)s
+    %(graph_penalty)s
+    %(kernel)s
     gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between rows, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
-    graph : {"knn", "anchor"}, graph or affinity matrix, default="knn"
-        Neighbours of each row; or anchors that rows share, for rows too many to be compared with each other,
-        see :func:`weakly.graphs.anchor_graph`; or a graph over exactly the rows of ``X``, in their order.
-    n_neighbors : int, default=5
-        Neighbours of each row in the "knn" graph, or nearest anchors.
-    graph_weights : {"self-tuning", "binary", "rbf", "cosine", "reconstruction"}, default="self-tuning"
-        Weights of the graph, see :func:`weakly.graphs.neighbor_graph` and
-        :func:`weakly.graphs.anchor_graph`, which alone has the last.
-    laplacian : {"symmetric", "unnormalized"}, default="symmetric"
-        Laplacian ``L`` of the graph. With "symmetric" the weight ``g`` means the same on every graph;
-        of anchors both are one.
-    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
-        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
-        With ``graph="anchor"`` "auto" takes the functions of the anchors' values, in which the kernel has no
-        part.
-    n_components : int, default=1000
-        Features of an approximation, and number of anchors.
-    device : str, torch.device or None, default=None
-        Where the dense algebra is done, through PyTorch (extra ``gpu``): "cuda", "cuda:1", "cpu". ``None`` is
-        NumPy, or the device of ``X`` where that is a tensor. Tensors in give tensors out; attributes are
-        NumPy arrays. Where "cg" is stopped early, scores differ from NumPy's by more than rounding.
-    solver : {"auto", "cholesky", "cg"}, default="auto"
-        Factorise, or iterate without a factorisation. "auto" is the former unless its matrices would pass
-        the memory limit.
+        %(gamma)s
+    %(polynomial)s
+    %(graph)s
+    %(laplacian)s
+    %(approximation_or_anchors)s
+    %(n_components_or_anchors)s
+    %(device)s
+    %(cholesky_or_cg)s
     tol : float, default=1e-6
         Relative norm of the gradient at which "cg" stops.
     max_iter : int, default=1000
-        Most iterations of "cg".
+        Maximum number of iterations of "cg".
     unlabeled : float or None, default=None
-        Number that marks unlabelled rows. Missing entries (``NaN``, ``None``) always do.
-    warm_start : bool, default=False
-        Keep the graph, the space and its factorisation, and use them again when ``fit`` is called on the
-        same rows with other labels; a RandomState instance as ``random_state`` counts as a change.
-    verbose : int, default=0
-        1 shows stages and iterations.
-    random_state : int, RandomState or None, default=None
-        Draws landmarks, frequencies, anchors and the approximate neighbour search.
+        Number that marks unlabeled samples. Missing entries (``NaN``, ``None``) always do.
+    %(warm_start)s
+    %(verbose)s
+    %(random_state_of_graph)s
 
     Attributes
     ----------
     transduction_ : ndarray of shape (n_samples,)
-        Predicted targets of all training rows.
+        Predicted targets of all training samples.
     intercept_ : float
-        Mean of the labelled targets.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
-    graph_ : Graph, AnchorGraph or None
-        Graph over the training rows.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
-    result_ : SolverResult
-        What the solver reports: objective, certificate, status.
-    n_iter_ : int
-        Iterations of the solver.
+        Mean of the labeled targets.
+    %(features_in_)s
+    %(graph_)s
+    %(kernel_)s
+    %(result_)s
 
     See Also
     --------
@@ -171,23 +133,18 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
 
     @atomic_fit
     def fit(self, X, y, sample_weight=None):
-        """Fit on labelled and unlabelled rows together.
+        """Fit on labeled and unlabeled samples together.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Rows, or their Gram matrix with ``kernel="precomputed"``. A Dask collection needs
-            ``graph="anchor"``; ``transduction_`` is then a lazy array with its chunks, ``kernel_`` is
-            ``None`` and ``warm_start`` keeps nothing.
+        %(X_or_collection)s
+            A Dask collection needs ``graph="anchor"``; ``transduction_`` is then a lazy array with its
+            chunks, ``kernel_`` is ``None`` and ``warm_start`` keeps nothing.
         y : array-like or Dask collection of shape (n_samples,)
             Targets, missing where unknown; a collection has the chunks of ``X``.
-        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
-            Weight of the loss of each labelled row; 0 makes a row unlabelled. All rows stay in the graph.
+        %(sample_weight)s
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        %(fitted)s
         """
         y = to_host(y)
         X = self._check_rows(X, y)
@@ -223,12 +180,11 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
 
     @lazy_on_collections
     def predict(self, X):
-        """Predict the target of rows.
+        """Predict the target of samples.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows.
+        %(X_new)s
 
         Returns
         -------

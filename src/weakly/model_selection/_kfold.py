@@ -8,10 +8,12 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_consistent_length, check_random_state
 
+from weakly.estimators._docstrings import fill_doc
 from weakly.rows._labels import encode_labels
 from weakly.rows._unlabeled import find_unlabeled
 
 
+@fill_doc
 class PartiallyLabeledKFold(BaseCrossValidator):
     """K-fold over the labelled rows; every unlabelled row is in every training part.
 
@@ -31,9 +33,7 @@ class PartiallyLabeledKFold(BaseCrossValidator):
         Shuffle the rows, within each class if ``stratify``, before they are dealt.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffle; an error without ``shuffle``, as it would do nothing.
-    unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row: -1 for integers, ``NaN`` for floats, ``None`` for strings, missing in
-        a pandas column. ``None`` leaves only missing entries unlabelled.
+    %(unlabeled)s
     cover : bool, default=False
         Deal all samples to the test parts, those that are never tested too: they stay in every training
         part, but are predicted once. ``cross_val_predict`` asks for this. Score such parts with

@@ -10,6 +10,7 @@ from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from weakly.estimators._docstrings import fill_doc
 from weakly.rows._labels import encode_labels
 from weakly.rows._unlabeled import samples_of, take_labeled
 
@@ -19,6 +20,7 @@ def _can(method):
     return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), method))
 
 
+@fill_doc
 class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Fit a meta-estimator of scikit-learn on partially labeled data.
 
@@ -31,22 +33,15 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     estimator : classifier
         A meta-estimator around classifiers that have the parameter ``unlabeled``, or around pipelines that
         end in one. Supervised classifiers beside them learn from the labeled samples.
-    unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabeled sample: -1 for integers, ``None`` for strings and objects, ``NaN`` for floats,
-        a missing entry in a pandas column. ``None`` leaves only missing entries, so that -1 is a class.
+    %(unlabeled)s
 
     Attributes
     ----------
     estimator_ : classifier
         The fitted meta-estimator.
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted labels of all training samples.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when ``X`` has them.
+    %(classes_)s
+    %(transduction_)s
+    %(features_in_)s
 
     See Also
     --------
@@ -85,13 +80,9 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
-        y : array-like of shape (n_samples,)
-            Labels, with the marker of ``unlabeled`` where unknown.
+        %(y)s
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        %(fitted)s
         """
         X = self._read(X)
         check_consistent_length(X, y)

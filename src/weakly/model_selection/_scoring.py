@@ -7,9 +7,11 @@ from functools import partial
 from sklearn.base import is_regressor
 from sklearn.metrics import get_scorer
 
+from weakly.estimators._docstrings import fill_doc
 from weakly.rows._unlabeled import take_labeled
 
 
+@fill_doc
 def labeled_scorer(scoring, *, unlabeled="auto"):
     """Restrict a scorer to the labelled rows of ``y``.
 
@@ -17,9 +19,7 @@ def labeled_scorer(scoring, *, unlabeled="auto"):
     ----------
     scoring : str or callable
         Name of a scikit-learn scorer, or a scorer ``scoring(estimator, X, y)``.
-    unlabeled : "auto", None or a label, default="auto"
-        What marks an unlabelled row: -1 for integers, ``NaN`` for floats, ``None`` for strings, missing in
-        a pandas column. ``None`` leaves only missing entries unlabelled.
+    %(unlabeled)s
 
     Returns
     -------

@@ -5,6 +5,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.multi_instance._forms import Form, check_labels, read_bags
 
@@ -13,8 +14,9 @@ def _names_its_columns(adapter):
     return hasattr(getattr(adapter, "transformer_", adapter.transformer), "get_feature_names_out")
 
 
+@fill_doc
 class InstanceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
-    """A transformer of rows, such as a scaler, that acts on the instances of bags.
+    """A transformer of samples, such as a scaler, that acts on the instances of bags.
 
     Parameters
     ----------
@@ -62,8 +64,7 @@ class InstanceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
 
         Parameters
         ----------
-        X : Bags, list of matrices, pair (matrix, ids) or matrix
-            Bags.
+        %(bags)s
         y : array-like of shape (n_bags,), default=None
             Labels of the bags.
 
@@ -94,8 +95,7 @@ class InstanceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
 
         Parameters
         ----------
-        X : Bags, list of matrices, pair (matrix, ids) or matrix
-            Bags.
+        %(bags)s
 
         Returns
         -------

@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from weakly.estimators._base import RowEstimator, ScoredClassifier, class_codes
 from weakly.estimators._calibration import decisions_of, prior_temperature
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.multi_instance._bags import named
 from weakly.multi_instance._forms import Form, check_labels, read_bags
 
 
+@fill_doc
 class BagClassifier(ScoredClassifier, RowEstimator):
     """One problem for two classes, or one per class against the rest; the positive side has key instances.
 
@@ -40,10 +42,7 @@ class BagClassifier(ScoredClassifier, RowEstimator):
         y : array-like of shape (n_bags,)
             Labels of the bags, in the order of the list, or of the ids.
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        %(fitted)s
         """
         bags, codes = self._check_bags(X, y)
         self.temperature_ = prior_temperature(len(self.classes_))
@@ -168,8 +167,7 @@ class BagClassifier(ScoredClassifier, RowEstimator):
 
         Parameters
         ----------
-        X : Bags, list of matrices, pair (matrix, ids) or matrix
-            Bags.
+        %(bags)s
         label : label or None, default=None
             Class that instances are to speak for; ``None`` is the positive one, or of more than two classes
             the predicted one of each bag.

@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from weakly._compat import Interval, StrOptions
+from weakly.estimators._docstrings import fill_doc
 from weakly.multi_instance._bags import Bags
 from weakly.multi_instance._base import BagClassifier
 from weakly.multi_instance._hausdorff import KINDS, bag_distances
@@ -12,6 +13,7 @@ from weakly.multi_instance._hausdorff import KINDS, bag_distances
 _ROUNDING = 1e-6  # relative, of distances
 
 
+@fill_doc
 class CitationKNNClassifier(BagClassifier):
     """Citation kNN: bags vote that are near a bag, and bags that the bag is near to.
 
@@ -21,28 +23,19 @@ class CitationKNNClassifier(BagClassifier):
     Parameters
     ----------
     n_references : int, default=2
-        Nearest bags that vote.
+        Number of nearest bags that vote.
     n_citers : int, default=4
         A training bag votes if the bag would be among this many that are nearest to it.
     distance : {"minimal", "median", "maximal", "average"}, default="minimal"
         Hausdorff distance of bags; see ``bag_distances``.
-    positive_class : label or None, default=None
-        The one of two classes whose bags have key instances; ``None`` is the second in sorted order.
-    verbose : int, default=0
-        1 shows stages.
+    %(positive_class)s
+    %(verbose)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    positive_class_ : label or None
-        The class of bags that have key instances; ``None`` if there are more than two classes.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of an instance.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when they have them.
+    %(bag_classes_)s
+    %(temperature_)s
+    %(features_in_)s
 
     See Also
     --------

@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from weakly._compat import Interval, StrOptions
+from weakly.estimators._docstrings import fill_doc
 from weakly.multi_instance._base import BagClassifier
 from weakly.multi_instance._diverse_density_solver import solve_diverse_density
 from weakly.rows._memory import dense_bytes, require_fit
@@ -147,11 +148,12 @@ def _best_threshold(nearness, is_positive):
     return (levels[place - 1] + levels[place]) / 2 if place < len(levels) else levels[-1]
 
 
+@fill_doc
 class DiverseDensityClassifier(_ConceptClassifier):
     """Diverse density: a point near an instance of every positive bag and far from all of the negative ones.
 
     An instance ``x`` belongs to the concept ``(t, s)`` with the probability
-    ``p(x) = exp(-sum_k s_k^2 (x_k - t_k)^2)``. Over points ``t`` and scales ``s`` it minimises ::
+    ``p(x) = exp(-sum_k s_k^2 (x_k - t_k)^2)``. Over points ``t`` and scales ``s`` it minimizes ::
 
         - sum_positive bags log(1 - prod_{x in B} (1 - p(x)))  -  sum_negative bags sum_{x in B} log(1 - p(x))
 
@@ -160,52 +162,19 @@ class DiverseDensityClassifier(_ConceptClassifier):
 
     Parameters
     ----------
-    n_start_bags : int or None, default=None
-        Positive bags whose instances are starts, drawn at random; ``None`` is all.
-    scale : float, default=1.0
-        First scales, as a multiple of those in which the mean squared distance between instances is 2.
-    feature_weights : bool, default=True
-        Fit the scales of all features, or keep the first ones.
-    threshold : {"training"} or float, default="training"
-        Probability from which a bag is positive; "training" tells the training bags apart best, each class
-        counting half.
-    positive_class : label or None, default=None
-        The one of two classes whose bags have key instances; ``None`` is the second in sorted order.
-    n_steps : int, default=20
-        Most steps from each start. Few of them keep the many scales from fitting chance: on new bags a
-        minimum is often worse.
-    tol : float, default=1e-3
-        Relative gradient at which a start has arrived.
-    verbose : int, default=0
-        1 shows stages.
+    %(concept_search)s
+    %(positive_class)s
+    %(concept_steps)s
+    %(verbose)s
     random_state : int, RandomState instance or None, default=None
         Seed of the draw of start bags.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    positive_class_ : label or None
-        The class of bags that have key instances; ``None`` if there are more than two classes, of which each
-        is set against the rest.
-    concepts_ : ndarray of shape (n_columns, n_features_in_)
-        The best point ``t`` of each class; a single one for two classes. Where the scale of a feature is
-        almost 0, its coordinate means nothing.
-    scales_ : ndarray of shape (n_columns, n_features_in_)
-        Its scales ``s``: weights of the features.
-    thresholds_ : ndarray of shape (n_columns,)
-        Logarithms of the probabilities from which bags are positive.
-    result_ : SolverResult or list of SolverResult
-        What the solver reports, with the concepts of all starts, best first; one for each of more than two
-        classes.
-    n_iter_ : int
-        Most steps from a start.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of an instance.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when they have them.
+    %(bag_classes_)s
+    %(concepts_)s
+    %(temperature_)s
+    %(features_in_)s
 
     See Also
     --------
@@ -213,8 +182,8 @@ class DiverseDensityClassifier(_ConceptClassifier):
 
     Notes
     -----
-    [maron1998]_. Decisions are logarithms of probabilities, less that of the threshold. Sparse rows stay
-    sparse and are not centred: far from the origin they lose digits.
+    [maron1998]_. Decisions are logarithms of probabilities, less that of the threshold. Sparse samples stay
+    sparse and are not centered: far from the origin they lose digits.
 
     References
     ----------
@@ -235,6 +204,7 @@ class DiverseDensityClassifier(_ConceptClassifier):
     _cause = "any"
 
 
+@fill_doc
 class EMDDClassifier(_ConceptClassifier):
     """EM-DD: diverse density with one instance of each bag at a time, the most likely one.
 
@@ -243,58 +213,25 @@ class EMDDClassifier(_ConceptClassifier):
 
         - sum_positive bags log p(x_B)  -  sum_negative bags log(1 - p(x_B))
 
-    is minimised over ``t`` and ``s``, as long as that falls. It starts from every instance of the positive
+    is minimized over ``t`` and ``s``, as long as that falls. It starts from every instance of the positive
     bags, and keeps the best concept. A bag is positive if the probability of its best instance exceeds a
     threshold.
 
     Parameters
     ----------
-    n_start_bags : int or None, default=None
-        Positive bags whose instances are starts, drawn at random; ``None`` is all.
-    scale : float, default=1.0
-        First scales, as a multiple of those in which the mean squared distance between instances is 2.
-    feature_weights : bool, default=True
-        Fit the scales of all features, or keep the first ones.
-    threshold : {"training"} or float, default="training"
-        Probability from which a bag is positive; "training" tells the training bags apart best, each class
-        counting half.
-    positive_class : label or None, default=None
-        The one of two classes whose bags have key instances; ``None`` is the second in sorted order.
-    n_steps : int, default=20
-        Most steps from each start. Few of them keep the many scales from fitting chance: on new bags a
-        minimum is often worse.
-    tol : float, default=1e-3
-        Relative gradient at which a start has arrived.
-    verbose : int, default=0
-        1 shows stages.
+    %(concept_search)s
+    %(positive_class)s
+    %(concept_steps)s
+    %(verbose)s
     random_state : int, RandomState instance or None, default=None
         Seed of the draw of start bags.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    positive_class_ : label or None
-        The class of bags that have key instances; ``None`` if there are more than two classes, of which each
-        is set against the rest.
-    concepts_ : ndarray of shape (n_columns, n_features_in_)
-        The best point ``t`` of each class; a single one for two classes. Where the scale of a feature is
-        almost 0, its coordinate means nothing.
-    scales_ : ndarray of shape (n_columns, n_features_in_)
-        Its scales ``s``: weights of the features.
-    thresholds_ : ndarray of shape (n_columns,)
-        Logarithms of the probabilities from which bags are positive.
-    result_ : SolverResult or list of SolverResult
-        What the solver reports, with the concepts of all starts, best first; one for each of more than two
-        classes.
-    n_iter_ : int
-        Most steps from a start.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of an instance.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when they have them.
+    %(bag_classes_)s
+    %(concepts_)s
+    %(temperature_)s
+    %(features_in_)s
 
     See Also
     --------
@@ -302,8 +239,8 @@ class EMDDClassifier(_ConceptClassifier):
 
     Notes
     -----
-    [zhang2002]_. Decisions are logarithms of probabilities, less that of the threshold. Sparse rows stay
-    sparse and are not centred: far from the origin they lose digits.
+    [zhang2002]_. Decisions are logarithms of probabilities, less that of the threshold. Sparse samples stay
+    sparse and are not centered: far from the origin they lose digits.
 
     References
     ----------

@@ -1,5 +1,6 @@
 """MI-SVM and mi-SVM: the margin of bags, and the margin of instances with unknown labels."""
 
+from weakly.estimators._docstrings import fill_doc
 from weakly.multi_instance._kernel_base import KernelBagClassifier
 from weakly.multi_instance._key_margin import solve_bag_margin, solve_instance_margin
 
@@ -23,15 +24,16 @@ class _MarginSVC(KernelBagClassifier):
         return progress.watch(result), result.x, result.intercept
 
 
+@fill_doc
 class BagMarginSVC(_MarginSVC):
     """Support vector machine that puts a margin between bags, each seen by its best instance: MI-SVM.
 
-    It minimises, over functions ``f`` with a constant, ::
+    It minimizes, over functions ``f`` with an intercept, ::
 
         ||f||^2 / 2  +  C sum_bags w_B max(1 - Y_B max_{x in B} f(x), 0)
 
-    by turns: positive bags are represented by the instance with the largest score, the machine is fitted, and
-    the representatives are chosen again. Of a negative bag, its worst instance counts.
+    by alternation: positive bags are represented by the instance with the largest score, an SVM is fitted,
+    and the representatives are chosen again. Of a negative bag, its worst instance counts.
 
     Parameters
     ----------
@@ -39,47 +41,25 @@ class BagMarginSVC(_MarginSVC):
         Cost of the loss of a bag.
     positive_weight : float, default=1.0
         Cost of the loss of a positive bag, as a multiple of ``C``.
-    positive_class : label or None, default=None
-        The one of two classes whose bags have key instances; ``None`` is the second in sorted order.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows;
-        with "precomputed" the instances are rows of the Gram matrix with the training instances, which
-        searches of scikit-learn cannot split.
+    %(positive_class)s
+    %(kernel_of_instances)s
     gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between instances, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
-    max_iter : int, default=100
-        Most machines.
-    tol : float, default=1e-3
-        Of each machine, in units of the scores.
-    verbose : int, default=0
-        1 shows stages.
+        %(gamma)s
+    %(polynomial)s
+    %(turns)s
+    %(verbose)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    positive_class_ : label or None
-        The class of bags that have key instances; ``None`` if there are more than two classes, of which each
-        is set against the rest.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
+    %(bag_classes_)s
+    %(kernel_)s
     result_ : SolverResult or list of SolverResult
-        What the solver reports: the objective after each machine, and in ``detail.labels`` 1 for the
-        representatives of positive bags and -1 in negative bags; one for each of more than two classes.
+        Report of the solver: the objective after each SVM, and in ``detail.labels`` 1 for the representatives
+        of positive bags and -1 in negative bags; one for each of more than two classes.
     n_iter_ : int
-        Machines fitted.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of an instance.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when they have them.
+        Number of SVMs fitted.
+    %(temperature_)s
+    %(features_in_)s
 
     See Also
     --------
@@ -134,15 +114,16 @@ class BagMarginSVC(_MarginSVC):
         self.verbose = verbose
 
 
+@fill_doc
 class InstanceMarginSVC(_MarginSVC):
     """Support vector machine for instances, whose labels are unknown in positive bags: mi-SVM.
 
-    It minimises, over functions ``f`` with a constant and over labels ``y`` of instances, ::
+    It minimizes, over functions ``f`` with an intercept and over labels ``y`` of instances, ::
 
         ||f||^2 / 2  +  C sum_instances w_x max(1 - y_x f(x), 0)
 
     where instances of negative bags are negative, and each positive bag has a positive instance at least. It
-    goes by turns: the machine is fitted, and instances of positive bags get the sign of their scores.
+    alternates: an SVM is fitted, and instances of positive bags get the sign of their scores.
 
     Parameters
     ----------
@@ -150,47 +131,25 @@ class InstanceMarginSVC(_MarginSVC):
         Cost of the loss of an instance.
     positive_weight : float, default=1.0
         Cost of the loss of an instance of a positive bag, as a multiple of ``C``.
-    positive_class : label or None, default=None
-        The one of two classes whose bags have key instances; ``None`` is the second in sorted order.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows;
-        with "precomputed" the instances are rows of the Gram matrix with the training instances, which
-        searches of scikit-learn cannot split.
+    %(positive_class)s
+    %(kernel_of_instances)s
     gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between instances, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
-    max_iter : int, default=100
-        Most machines.
-    tol : float, default=1e-3
-        Of each machine, in units of the scores.
-    verbose : int, default=0
-        1 shows stages.
+        %(gamma)s
+    %(polynomial)s
+    %(turns)s
+    %(verbose)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    positive_class_ : label or None
-        The class of bags that have key instances; ``None`` if there are more than two classes, of which each
-        is set against the rest.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
+    %(bag_classes_)s
+    %(kernel_)s
     result_ : SolverResult or list of SolverResult
-        What the solver reports: the objective after each machine, and in ``detail.labels`` the signs of
-        the instances; one for each of more than two classes.
+        Report of the solver: the objective after each SVM, and in ``detail.labels`` the signs of the
+        instances; one for each of more than two classes.
     n_iter_ : int
-        Machines fitted.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of an instance.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when they have them.
+        Number of SVMs fitted.
+    %(temperature_)s
+    %(features_in_)s
 
     See Also
     --------

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.utils.validation import check_consistent_length
 
+from weakly.estimators._docstrings import fill_doc
 from weakly.multi_instance._forms import read_bags
 
 
@@ -92,6 +93,7 @@ def success_rates(y_true: Any, y_pred: Any, located: Any, is_key: Any, *, positi
     )
 
 
+@fill_doc
 def bag_scores(estimator: Any, X: Any, y: Any, is_key: Any = None) -> dict[str, float]:
     """Score a fitted classifier of bags.
 
@@ -99,8 +101,7 @@ def bag_scores(estimator: Any, X: Any, y: Any, is_key: Any = None) -> dict[str, 
     ----------
     estimator : classifier of bags
         Fitted.
-    X : Bags, list of matrices, pair (matrix, ids) or matrix
-        Bags.
+    %(bags)s
     y : array-like of shape (n_bags,)
         Their labels.
     is_key : list of array-like of bool or None, default=None

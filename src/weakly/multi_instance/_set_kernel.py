@@ -3,14 +3,16 @@
 import numpy as np
 
 from weakly._compat import StrOptions
+from weakly.estimators._docstrings import fill_doc
 from weakly.multi_instance._kernel_base import KernelBagClassifier
 from weakly.solvers import solve_hinge_dual
 
 _BLOCK = 128  # rows whose kernel with each other is computed for its diagonal
 
 
+@fill_doc
 class MultiInstanceKernelSVC(KernelBagClassifier):
-    """Support vector machine with a kernel between bags: the sum over their instances, normalised.
+    """Support vector machine with a kernel between bags: the sum over their instances, normalized.
 
     Parameters
     ----------
@@ -21,47 +23,28 @@ class MultiInstanceKernelSVC(KernelBagClassifier):
     normalization : {"mean", "feature"}, default="mean"
         "mean" divides the sum by the sizes of both bags, so that a bag is the mean of its instances in the
         space of the kernel, and its score the mean of theirs; "feature" gives bags length 1 in that space.
-    positive_class : label or None, default=None
-        The one of two classes whose bags have key instances; ``None`` is the second in sorted order.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        Kernel between instances. A callable takes two matrices and returns the Gram matrix of their rows;
-        with "precomputed" the instances are rows of the Gram matrix with the training instances, which
-        searches of scikit-learn cannot split.
+    %(positive_class)s
+    %(kernel_of_instances)s
         "precomputed" needs ``normalization="mean"``.
     gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between instances, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
+        %(gamma)s
+    %(polynomial)s
     max_iter : int, default=1000000
-        Most steps of the solver.
+        Maximum number of steps of the solver.
     tol : float, default=1e-3
-        Of the machine, in units of the scores.
-    verbose : int, default=0
-        1 shows stages.
+        Tolerance of the SVM, in units of the scores.
+    %(verbose)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    positive_class_ : label or None
-        The class of bags that have key instances; ``None`` if there are more than two classes, of which each
-        is set against the rest.
-    kernel_ : Kernel
-        Kernel between instances with its parameters as numbers.
+    %(bag_classes_)s
+    %(kernel_)s
     result_ : SolverResult or list of SolverResult
-        What the solver reports, with coefficients of bags; one for each of more than two classes.
+        Report of the solver, with coefficients of bags; one for each of more than two classes.
     n_iter_ : int
-        Steps of the solver.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of an instance.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when they have them.
+        Number of steps of the solver.
+    %(temperature_)s
+    %(features_in_)s
 
     See Also
     --------
@@ -69,7 +52,7 @@ class MultiInstanceKernelSVC(KernelBagClassifier):
 
     Notes
     -----
-    The normalised set kernel of [gaertner2002]_. Nothing here looks for key instances: an instance scores
+    The normalized set kernel of [gaertner2002]_. Nothing here looks for key instances: an instance scores
     what a bag of it alone would.
 
     References

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from weakly._compat import Interval
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._mixture import LabelMixture, mixed_coefficients
 from weakly.multi_instance._kernel_base import KernelBagClassifier
 from weakly.solvers._label_sets import KeyInstances
@@ -15,11 +16,12 @@ from weakly.spaces import KernelSpace
 _N_FOLDS = 5
 
 
+@fill_doc
 class WellMultiInstanceSVC(KernelBagClassifier, LabelMixture):
     """Support vector machine for bags of instances, which finds the instances that make a bag positive.
 
     A bag is positive because of ``n_key_instances`` of its instances; of a negative bag all instances are
-    negative. Over all choices of the key instances, and over mixtures of such choices, it minimises ::
+    negative. Over all choices of the key instances, and over mixtures of such choices, it minimizes ::
 
         ||f||^2 / 2  +  C positive_weight sum_positive bags loss(mean of f over the key instances)
                      +  C sum_instances of negative bags loss(-f)
@@ -34,69 +36,46 @@ class WellMultiInstanceSVC(KernelBagClassifier, LabelMixture):
         Cost of the loss of a positive bag, as a multiple of ``C``: there are fewer of them than of instances
         of negative bags.
     n_key_instances : int, default=1
-        Instances that make a bag positive; all of a bag that has fewer.
-    positive_class : label or None, default=None
-        The one of two classes whose bags have key instances; ``None`` is the second in sorted order.
+        Number of instances that make a bag positive; all of a bag that has fewer.
+    %(positive_class)s
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         ``max(1 - f, 0)^2 / 2`` or ``max(1 - f, 0)``.
     center : bool, default=True
-        Take the mean from the images of the instances in the space of the kernel.
+        Subtract the mean from the images of the instances in the space of the kernel.
     offset : float, default=1.0
-        Weight of a constant that is learned beside: its square, divided by this and by the mean squared norm
-        of the images, adds to ``||f||^2``. 0 is none.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows;
-        with "precomputed" the instances are rows of the Gram matrix with the training instances, which
-        searches of scikit-learn cannot split.
+        Weight of a regularized intercept: its square, divided by this and by the mean squared norm of the
+        images, adds to ``||f||^2``. 0 is none.
+    %(kernel_of_instances)s
     gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between instances, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
+        %(gamma)s
+    %(polynomial)s
     early_stopping : bool, default=True
         Let a further choice of key instances join only as long as the accuracy on held-out bags grows. False
         goes on until none is better, as in [wellsvm]_; that fits training bags better, and new ones worse.
-    oracle : {"ascent", "step", "restarts"}, default="ascent"
-        How a better choice is looked for: by steps as long as they gain, by one step, or by steps from
-        several starts, which comes nearest to the optimum.
-    max_labels : int, default=20
-        Most choices in the mixture.
+    %(labelings)s
     tol : float, default=1e-3
         Relative gain of the objective at which no further choice joins.
-    verbose : int, default=0
-        1 shows stages and choices.
+    %(verbose)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    positive_class_ : label or None
-        The class of bags that have key instances; ``None`` if there are more than two classes, of which each
-        is set against the rest.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
+    %(bag_classes_)s
+    %(kernel_)s
     result_ : SolverResult or list of SolverResult
-        What the solver reports: the objective after each choice, the choices with their weights (an entry per
+        Report of the solver: the objective after each choice, the choices with their weights (an entry per
         instance, -1 in negative bags), and why it stopped; one for each of more than two classes.
     n_iter_ : int
-        Choices tried.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
+        Number of choices tried.
+    %(temperature_)s
+    %(features_in_)s
 
     See Also
     --------
-    WellSVC : The same for rows, some of which have labels.
+    WellSVC : The same for samples, some of which have labels.
 
     Notes
     -----
-    Algorithm 3 of [wellsvm]_, from the choice that a machine makes which takes the means of positive bags for
+    Algorithm 3 of [wellsvm]_, from the choice that an SVM makes which takes the means of positive bags for
     their key instances. Departures: an offset, early stopping, accelerated weights, and a search for choices
     that goes on from the one it found.
 

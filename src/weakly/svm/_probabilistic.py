@@ -10,6 +10,7 @@ from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly._threads import openmp_after_fork
 from weakly.estimators._base import GraphEstimator, lazy_on_collections
 from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.graphs import AnchorGraph
@@ -23,113 +24,82 @@ from weakly.svm._anchor_walks import BlockWalkMixin, class_ratios, hardened, if_
 from weakly.svm._pairwise import MACHINE_CONSTRAINTS, PairwiseClassifier
 
 
+@fill_doc
 class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
-    """Support vector machine taught by probable labels of all rows.
+    """Support vector machine trained on label probabilities of all samples.
 
-    A walk on a graph of neighbours gives every row probabilities ``F_ip`` of the classes, and one of being
-    like no labelled row, its novelty. The functions ``f_p`` of the classes then minimise ::
+    A walk on a graph of neighbors gives every sample probabilities ``F_ip`` of the classes, and one of being
+    like no labeled sample, its novelty. The functions ``f_p`` of the classes then minimize ::
 
         sum_p ||f_p||^2 / 2  +  C sum_i sum_p F_ip sum_{q != p} max(1 - (f_p(x_i) - f_q(x_i)), 0)
 
-    so that rows count by how sure they are, and novel ones hardly at all.
+    so that samples count by how sure they are, and novel ones hardly at all.
 
     Parameters
     ----------
     C : float, default=10.0
-        Cost of the loss of a row whose class is sure.
+        Cost of the loss of a sample whose class is sure.
     alpha_labeled : float, default=0.0
-        Probability, below 1, that a walk goes on from a labelled row. With 0 labels stand as they are; with
+        Probability, below 1, that a walk goes on from a labeled sample. With 0 labels stand as they are; with
         0.5, say, one among many of another class is overruled.
     alpha_unlabeled : float, default=0.99
-        Probability, below 1, that a walk goes on from an unlabelled row. The lower, the more of the rows far
-        from all labels are taken for novel, and the nearer to the labels the machine looks.
+        Probability, below 1, that a walk goes on from an unlabeled sample. The lower, the more of the samples
+        far from all labels are taken for novel, and the nearer to the labels the SVM looks.
     class_prior : "labeled", array-like of shape (n_classes,), mapping, float or None, default="labeled"
         Class proportions, in sorted order, that probabilities are scaled to; a number is the proportion of
         the second of two. "labeled" takes those of the labels, ``None`` leaves the probabilities as the walk
         gives them, in which a class whose labels lie well takes samples from the others.
     harden : bool or "auto", default="auto"
-        Count a row for its most probable class only, with all that is not novel. "auto" does so with more
+        Count a sample for its most probable class only, with all that is not novel. "auto" does so with more
         than two classes, where the loss is at odds with probabilities that are all below a half.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" passes over
-        the entries of the rows do all the work, without a Gram matrix, unless rows are dense and fewer than
-        columns.
+    %(kernel)s
+        With "linear" passes over the entries of the samples do all the work, without a Gram matrix, unless
+        samples are dense and fewer than features.
     gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between rows, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
-    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
-        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
-        With ``graph="anchor"`` "auto" takes the functions of the anchors' values, in which the kernel has no
-        part.
-    n_components : int, default=1000
-        Features of an approximation, and number of anchors.
-    device : str, torch.device or None, default=None
-        Where neighbours are searched and the walk is solved, through PyTorch (extra ``gpu``): "cuda",
-        "cuda:1", "cpu". ``None`` is NumPy, or the device of ``X`` where that is a tensor. The machine is
-        trained by NumPy in any case. Tensors in give tensors out; attributes are NumPy arrays.
-    graph : {"knn", "anchor"}, graph or affinity matrix, default="knn"
-        Neighbours of each row; or anchors that rows share, for rows too many to be compared with each other,
-        see :func:`weakly.graphs.anchor_graph`; or a graph over exactly the rows of ``X``, in their order.
-    n_neighbors : int, default=5
-        Neighbours of each row in the "knn" graph, or nearest anchors.
-    graph_weights : {"self-tuning", "binary", "rbf", "cosine", "reconstruction"}, default="self-tuning"
-        Weights of the graph, see :func:`weakly.graphs.neighbor_graph` and
-        :func:`weakly.graphs.anchor_graph`, which alone has the last.
+        %(gamma)s
+    %(polynomial)s
+    %(approximation_or_anchors)s
+    %(n_components_or_anchors)s
+    %(device)s
+        The SVM is trained by NumPy in any case.
+    %(graph)s
     novelty_threshold : float or None, default=None
-        Novelty, from 0 to 1, above which ``predict`` answers ``novel_label``; ``None`` is never. Of a new row
-        it is found by one step of the walk, to its neighbours among the training rows, or to its anchors.
+        Novelty, from 0 to 1, above which ``predict`` answers ``novel_label``; ``None`` is never. For a new
+        sample it is found by one step of the walk, to its neighbors among the training samples, or to its
+        anchors.
     novel_label : label or "auto", default="auto"
-        What ``predict`` calls novel rows; "auto" is -1 for integers, "novel" for strings, ``NaN`` for floats.
+        What ``predict`` calls novel samples; "auto" is -1 for integers, "novel" for strings, ``NaN`` for
+        floats.
     tol : float, default=1e-2
         Largest duality gap relative to the objective.
     max_iter : int, default=10000
-        Most passes over the rows.
-    unlabeled : "auto", None or a label, default="auto"
-        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
-        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
-        a class.
-    verbose : int, default=0
-        1 shows stages and passes.
-    random_state : int, RandomState or None, default=None
-        Draws landmarks and frequencies, and seeds the approximate search for neighbours.
+        Maximum number of passes over the samples.
+    %(unlabeled)s
+    %(verbose)s
+    %(random_state_of_graph)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
+    %(classes_)s
     class_prior_ : ndarray of shape (n_classes,) or None
         Class proportions that probabilities were scaled to.
     novelty_ : ndarray of shape (n_samples,)
-        Probability that a walk from the row ends at no label.
+        Probability that a walk from the sample ends at no label.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Class probabilities if the sample is not novel, as the walk gives them, scaled by ``class_prior``;
         the proportions of the labels where no label is in reach.
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted labels of all training rows.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
+    %(transduction_)s
+    %(temperature_)s
+    %(features_in_)s
+    %(kernel_)s
     graph_ : Graph or AnchorGraph
-        The graph.
-    result_ : SolverResult
-        What the solver of the machine reports.
-    n_iter_ : int
-        Its passes.
+        Graph over the training samples.
+    %(result_)s
 
     See Also
     --------
-    WestonWatkinsSVC : The same machine on labelled rows.
-    WellSVC : Labels of the unlabelled rows by their margin instead of a graph.
+    WestonWatkinsSVC : The same SVM on labeled samples.
+    WellSVC : Labels of the unlabeled samples by their margin instead of a graph.
 
     Notes
     -----
@@ -219,25 +189,20 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
 
     @atomic_fit
     def fit(self, X, y, sample_weight=None):
-        """Fit on labelled and unlabelled rows together.
+        """Fit on labeled and unlabeled samples together.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Rows, or their Gram matrix with ``kernel="precomputed"``. A Dask collection needs
-            ``graph="anchor"``; ``transduction_``, ``label_distributions_`` and ``novelty_`` are then lazy
-            arrays with its chunks, ``kernel_`` is ``None``, and the workers keep a few numbers for each row
-            while the machine is trained.
-        y : array-like or Dask collection of shape (n_samples,)
-            Labels, with the marker of ``unlabeled`` where unknown; a collection has the chunks of ``X``.
+        %(X_or_collection)s
+            A Dask collection needs ``graph="anchor"``; ``transduction_``, ``label_distributions_`` and
+            ``novelty_`` are then lazy arrays with its chunks, ``kernel_`` is ``None``, and the workers keep a
+            few numbers for each sample while the SVM is trained.
+        %(y_or_collection)s
         sample_weight : array-like or Dask collection of shape (n_samples,), default=None
-            Factor of the cost of each row, labelled or not. 0 makes a row unlabelled, and leaves it to the
-            graph alone.
+            Factor of the cost of each sample, labeled or not. 0 makes a sample unlabeled, and leaves it to
+            the graph alone.
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        %(fitted)s
         """
         y = to_host(y)
         X = self._check_rows(X, y)
@@ -273,17 +238,16 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
 
     @lazy_on_collections
     def predict(self, X):
-        """Predict the class of rows.
+        """Predict the class of samples.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-            Rows, or their kernel with the training rows.
+        %(X_new)s
 
         Returns
         -------
         ndarray or dask array of shape (n_samples,)
-            Labels, and ``novel_label`` for rows whose novelty is above the threshold, if there is one.
+            Labels, and ``novel_label`` for samples whose novelty is above the threshold, if there is one.
         """
         decisions = self._decisions(X)
         novelty = None if self._near is None else self._near(self._check_new(X))

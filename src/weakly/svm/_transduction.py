@@ -12,6 +12,7 @@ from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly.estimators._base import KernelEstimator, ScoredClassifier, class_codes, unlabeled_cost
 from weakly.estimators._calibration import prior_temperature, probabilities
 from weakly.estimators._class_prior import expected_prior, prior_of
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.rows._labels import encode_labels
@@ -25,6 +26,7 @@ from weakly.svm._transduction_search import solve_transduction
 _FIRST_TOLD = ("interrupted", "stopped", "max_iter", "converged")  # of problems that ended differently
 
 
+@fill_doc
 class TransductiveClassifier(ScoredClassifier, KernelEstimator):
     """One problem per class, or one for two classes, and one assignment of rows to classes at the end."""
 
@@ -42,21 +44,16 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
 
     @atomic_fit
     def fit(self, X, y, sample_weight=None):
-        """Fit on labelled and unlabelled rows together.
+        """Fit on labeled and unlabeled samples together.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their Gram matrix with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Labels, with the marker of ``unlabeled`` where unknown.
+        %(X)s
+        %(y)s
         sample_weight : array-like of shape (n_samples,), default=None
-            Factor of the cost of each labelled row; 0 makes a row unlabelled.
+            Factor of the cost of each labeled sample; 0 makes a sample unlabeled.
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        %(fitted)s
         """
         return self._fit_rows(X, y, sample_weight)
 

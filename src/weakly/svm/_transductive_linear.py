@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from weakly._compat import StrOptions
 from weakly.estimators._calibration import prior_temperature
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.rows._blocks import is_collection
@@ -21,80 +22,64 @@ from weakly.svm._transduction import TransductiveClassifier, joined, whole_count
 _MOST_DENSE_COLUMNS = 2000  # up to which dense rows are solved by factorisations
 
 
+@fill_doc
 class TransductiveLinearSVC(TransductiveClassifier):
-    """Linear support vector machine that keeps its margin clear of unlabelled rows, for very many of them.
+    """Linear support vector machine that keeps its margin clear of unlabeled samples, for very many of them.
 
-    Over weights, offsets and labels of the unlabelled rows with given class shares, it minimises ::
+    Over weights, offsets and labels of the unlabeled samples with given class proportions, it minimizes ::
 
-        ||w||^2 / 2  +  C sum_labelled V(y_i (x_i w + b))  +  C_unlabeled sum_unlabelled V(y_i (x_i w + b))
+        ||w||^2 / 2  +  C sum_labeled V(y_i (x_i w + b))  +  C_unlabeled sum_unlabeled V(y_i (x_i w + b))
 
-    with the squared hinge ``V(t) = max(1 - t, 0)^2 / 2``. Nothing is stored but the rows and a few vectors,
-    and all work is passes over their entries. More than two classes are learned one against the rest. Rows
-    may be a Dask collection: the passes are then tasks that any scheduler runs.
+    with the squared hinge ``V(t) = max(1 - t, 0)^2 / 2``. Nothing is stored but the samples and a few
+    vectors, and all work is passes over their entries. More than two classes are learned one against the
+    rest. Samples may be a Dask collection: the passes are then tasks that any scheduler runs.
 
     Parameters
     ----------
     C : float, default=30.0
-        Cost of the loss of a labelled row.
+        Cost of the loss of a labeled sample.
     C_unlabeled : float or "auto", default="auto"
-        Cost of the loss of an unlabelled row. "auto" is ``C n_labeled / n_unlabeled / 2``, at most ``C``: all
-        together then count half as much as the labelled rows.
+        Cost of the loss of an unlabeled sample. "auto" is ``C n_labeled / n_unlabeled / 2``, at most ``C``:
+        all together then count half as much as the labeled samples.
     optimizer : {"annealing", "multi_switch"}, default="annealing"
-        "annealing" gives unlabelled rows both labels, with probabilities that become certain as a temperature
-        falls. "multi_switch" swaps the labels of all pairs that gain by it while the cost of unlabelled rows
-        is raised; it is faster.
-    class_prior : "labeled", array-like of shape (n_classes,), mapping or float, default="labeled"
-        Class proportions among the unlabeled samples, in sorted order; a number is that of the second of
-        two. "labeled" takes those of the labels, shrunk towards uniform as far as few labels leave it open.
-        The labels in ``transduction_`` match them up to rounding.
+        "annealing" gives unlabeled samples both labels, with probabilities that become certain as a
+        temperature falls. "multi_switch" swaps the labels of all pairs that gain by it while the cost of
+        unlabeled samples is raised; it is faster.
+    %(class_prior_of_unlabeled)s
     tol : float, default=1e-3
-        Largest norm of the gradient of the machine, relative to that of its weights or of the pull of the
-        rows.
-    unlabeled : "auto", None or a label, default="auto"
-        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
-        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
-        a class.
-    verbose : int, default=0
-        1 shows stages.
+        Largest norm of the gradient of the SVM, relative to that of its weights or of the pull of the
+        samples.
+    %(unlabeled)s
+    %(verbose)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
+    %(classes_)s
     coef_ : ndarray of shape (1 or n_classes, n_features)
-        Weights of the columns.
+        Weights of the features.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Offsets of the decisions.
-    class_prior_ : ndarray of shape (n_classes,)
-        Shares that unlabelled rows were given.
-    transduction_ : ndarray or dask array of shape (n_samples,)
-        Predicted labels of all training rows; lazy after a fit on a Dask collection.
-    label_distributions_ : ndarray or dask array of shape (n_samples, n_classes)
-        Class probabilities of all training rows; lazy as well.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
-    C_unlabeled_ : float
-        Cost of the loss of an unlabelled row.
+    %(class_prior_of_unlabeled_)s
+    %(lazy_transduction_)s
+    %(temperature_)s
+    %(features_in_)s
+    %(C_unlabeled_)s
     result_ : SolverResult
-        What the solver reports: in ``objective`` the one above at the labels that the optimiser found and at
-        the better ones that their machine led to; with several classes their sum,
-        each against the rest and before offsets are shifted.
+        Report of the solver: in ``objective`` the one above at the labels that the optimizer found and at the
+        better ones that their SVM led to; with several classes their sum, each against the rest and before
+        offsets are shifted.
     n_iter_ : int
-        Stages of the optimiser; the most of any class.
+        Number of stages of the optimizer; the largest of any class.
 
     See Also
     --------
-    TransductiveSVC : The same with kernels, and with more optimisers.
+    TransductiveSVC : The same with kernels, and with more optimizers.
     WellSVC : A convex mixture of labelings instead of one.
 
     Notes
     -----
-    Newton's method for a loss that is a parabola on the rows inside the margin, by conjugate gradients over
-    these rows [sindhwani2006]_. Departures: the offset costs nothing, labels are swapped by rank, and
+    Newton's method for a loss that is a parabola on the samples inside the margin, by conjugate gradients
+    over these samples [sindhwani2006]_. Departures: the offset costs nothing, labels are swapped by rank, and
     "annealing" descends on the weights alone.
 
     References
@@ -171,22 +156,18 @@ class TransductiveLinearSVC(TransductiveClassifier):
 
     @atomic_fit
     def fit(self, X, y, sample_weight=None):
-        """Fit on labelled and unlabelled rows together.
+        """Fit on labeled and unlabeled samples together.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Rows. Those of a Dask collection are read a few times in every step: call ``X.persist()`` first
+            Samples. Those of a Dask collection are read a few times in every step: call ``X.persist()`` first
             if the cluster holds them.
-        y : array-like or Dask collection of shape (n_samples,)
-            Labels, with the marker of ``unlabeled`` where unknown; a collection has the chunks of ``X``.
+        %(y_or_collection)s
         sample_weight : array-like or Dask collection of shape (n_samples,), default=None
-            Factor of the cost of each labelled row; 0 makes a row unlabelled.
+            Factor of the cost of each labeled sample; 0 makes a sample unlabeled.
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        %(fitted)s
         """
         if not is_collection(X):
             return self._fit_rows(X, y, sample_weight)._widen()

@@ -9,6 +9,7 @@ from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly.estimators._base import ScoredClassifier, class_codes, unlabeled_cost
 from weakly.estimators._calibration import prior_temperature, probabilities
 from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._mixture import LabelMixture, alone, nearest_labeling
 from weakly.estimators._progress import Progress
@@ -21,25 +22,24 @@ from weakly.svm._block_well import fit_blocks
 from weakly.svm._costs import sample_costs
 
 
+@fill_doc
 class WellSVC(ScoredClassifier, LabelMixture):
-    """Support vector machine whose unlabelled rows get the labels that leave the widest margin.
+    """Support vector machine whose unlabeled samples get the labels that leave the widest margin.
 
-    Over all ways to label the unlabelled rows with given class shares, and over mixtures of such labelings,
-    it minimises ::
+    Over all ways to label the unlabeled samples with given class proportions, and over mixtures of such
+    labelings, it minimizes ::
 
-        ||f||^2 / 2  +  C sum_labelled loss(y_i f_i)  +  C_unlabeled sum_unlabelled loss(y_i f_i)
+        ||f||^2 / 2  +  C sum_labeled loss(y_i f_i)  +  C_unlabeled sum_unlabeled loss(y_i f_i)
 
     Mixtures make the problem convex. Labelings join one at a time, each one that the present solution shows
     to be better than those before it. More than two classes are learned one against the rest. With
-    ``kernel="linear"`` rows may be a Dask collection: all work is then sums that any scheduler runs.
+    ``kernel="linear"`` samples may be a Dask collection: all work is then sums that any scheduler runs.
 
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the loss of a labelled row.
-    C_unlabeled : float or "auto", default="auto"
-        Cost of the loss of an unlabelled row. "auto" is ``C sqrt(n_labeled / n_unlabeled) / 2``, at most
-        ``C``: the more rows there are, the less each should count, or they overrule the labels.
+        Cost of the loss of a labeled sample.
+    %(C_unlabeled)s
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         ``max(1 - y f, 0)^2 / 2`` or ``max(1 - y f, 0)``.
     class_prior : "labeled", array-like of shape (n_classes,), mapping, float or None, default="labeled"
@@ -47,79 +47,51 @@ class WellSVC(ScoredClassifier, LabelMixture):
         two. "labeled" takes those of the labels. ``None`` leaves them free, which ends with one class for
         nearly all samples unless labels are many.
     center : bool, default=True
-        Take the mean from the rows, or from their images in the space of the kernel.
+        Subtract the mean from the samples, or from their images in the space of the kernel.
     offset : float, default=0.0
-        Weight of a constant that is learned beside: its square, divided by this and by the mean squared norm
-        of the images, adds to ``||f||^2``. Without one a rare class gets too many rows; with one, say of 1,
+        Weight of a regularized intercept: its square, divided by this and by the mean squared norm of the
+        images, adds to ``||f||^2``. Without one a rare class gets too many samples; with one, say of 1,
         predictions keep to ``class_prior``, which must then be about right, and where features are very many
-        labelings are found that the constant explains instead of the samples.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" there is no
-        Gram matrix: passes over the non-zero entries do all the work. For very many rows of text
-        ``loss="hinge"`` with ``oracle="step"`` is the fastest, and ``refine=3`` brings it near to a machine
-        that knows all labels.
+        labelings are found that the intercept explains instead of the samples.
+    %(kernel)s
+        With "linear" there is no Gram matrix, and sparse samples stay sparse. For very many documents
+        ``loss="hinge"`` with ``oracle="step"`` is the fastest, and ``refine=3`` brings it near to an SVM that
+        knows all labels.
     gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between rows, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
-    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
-        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
-    n_components : int, default=1000
-        Features of an approximation.
-    oracle : {"ascent", "step", "restarts"}, default="ascent"
-        How a better labeling is looked for: by steps as long as they gain, by one step, or by steps from
-        several starts, which comes nearest to the optimum.
-    max_labels : int, default=20
-        Most labelings in the mixture of a class.
+        %(gamma)s
+    %(polynomial)s
+    %(approximation)s
+    %(labelings)s
     refine : int, default=0
-        Most rounds after the mixture. In each, the labeling that fits the scores best takes its place, and
-        the machine is fitted to that one alone; rounds end early where it stays the same. Both steps lower
-        the objective of a single labeling. It helps where the mixture is nearly right, as on very many rows
-        of text.
+        Maximum number of rounds after the mixture. In each, the labeling that fits the scores best takes its
+        place, and the SVM is fitted to that one alone; rounds end early where it stays the same. Both steps
+        lower the objective of a single labeling. It helps where the mixture is nearly right, as on very many
+        documents.
     tol : float, default=3e-3
         Relative gain of the objective at which no further labeling joins.
-    unlabeled : "auto", None or a label, default="auto"
-        Marker of unlabelled rows. "auto" is -1 for integers, ``None`` for strings and objects, ``NaN`` for
-        floats, a missing entry in a pandas column; ``None`` leaves only missing entries, so that -1 is
-        a class.
-    verbose : int, default=0
-        1 shows stages and labelings.
-    random_state : int, RandomState or None, default=None
-        Draws landmarks and frequencies.
+    %(unlabeled)s
+    %(verbose)s
+    %(random_state)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
+    %(classes_)s
     class_prior_ : ndarray of shape (n_classes,) or None
-        Shares that unlabelled rows were given.
-    transduction_ : ndarray or dask array of shape (n_samples,)
-        Predicted labels of all training rows; lazy after a fit on a Dask collection.
-    label_distributions_ : ndarray or dask array of shape (n_samples, n_classes)
-        Class probabilities of all training rows; lazy as well.
+        Class proportions asked for among the unlabeled samples.
+    %(lazy_transduction_)s
     predicted_shares_ : ndarray of shape (n_classes,)
-        Shares of the classes in ``transduction_``. Labelings have the shares asked for, the mixture need not:
-        where the two differ much, the data do not fit the shares.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
-    C_unlabeled_ : float
-        Cost of the loss of an unlabelled row.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
+        Class proportions in ``transduction_``. Labelings have those asked for, the mixture need not: where
+        the two differ much, the data do not fit the proportions.
+    %(temperature_)s
+    %(features_in_)s
+    %(C_unlabeled_)s
+    %(kernel_)s
     result_ : SolverResult or list of SolverResult
-        What the solver reports: the objective after each labeling, the labelings with their weights, and why
-        it stopped; one for each of more than two classes. Labelings of a Dask collection are lazy, and ``x``
-        is then the function, with that of the constant last.
+        Report of the solver: the objective after each labeling, the labelings with their weights, and why it
+        stopped; one for each of more than two classes. Labelings of a Dask collection are lazy, and ``x`` is
+        then the function, with that of the intercept last.
     n_iter_ : int
-        Labelings tried, the most of any class.
+        Number of labelings tried, the largest of any class.
 
     See Also
     --------
@@ -127,8 +99,9 @@ class WellSVC(ScoredClassifier, LabelMixture):
 
     Notes
     -----
-    Algorithm 2 of [wellsvm]_. Departures: rows are centred, the weights of labelings are found by accelerated
-    steps, a search goes on from the labeling it found (``oracle="step"`` does not), and ``refine`` is new.
+    Algorithm 2 of [wellsvm]_. Departures: samples are centered, the weights of labelings are found by
+    accelerated steps, a search goes on from the labeling it found (``oracle="step"`` does not), and
+    ``refine`` is new.
 
     References
     ----------
@@ -201,23 +174,18 @@ class WellSVC(ScoredClassifier, LabelMixture):
 
     @atomic_fit
     def fit(self, X, y, sample_weight=None):
-        """Fit on labelled and unlabelled rows together.
+        """Fit on labeled and unlabeled samples together.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
-            Rows, or their Gram matrix with ``kernel="precomputed"``. A Dask collection needs
-            ``kernel="linear"``, ``loss="squared_hinge"`` and ``oracle="ascent"``. Its rows are read many
-            times: call ``X.persist()`` first if the cluster holds them.
-        y : array-like or Dask collection of shape (n_samples,)
-            Labels, with the marker of ``unlabeled`` where unknown; a collection has the chunks of ``X``.
+        %(X_or_collection)s
+            A Dask collection needs ``kernel="linear"``, ``loss="squared_hinge"`` and ``oracle="ascent"``. It
+            is read many times: call ``X.persist()`` first if the cluster holds it.
+        %(y_or_collection)s
         sample_weight : array-like or Dask collection of shape (n_samples,), default=None
-            Factor of the cost of each labelled row; 0 makes a row unlabelled.
+            Factor of the cost of each labeled sample; 0 makes a sample unlabeled.
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        %(fitted)s
         """
         if is_collection(X):
             self._require_labels(y)

@@ -8,74 +8,56 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly.estimators._base import KernelEstimator
+from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.solvers._range import build_in_range
 from weakly.svm._pairwise import MACHINE_CONSTRAINTS, PairwiseClassifier
 
 
+@fill_doc
 class WestonWatkinsSVC(PairwiseClassifier, KernelEstimator):
-    """Support vector machine of all classes at once, from labelled rows.
+    """Support vector machine of all classes at once, from labeled samples.
 
-    The functions ``f_p`` of the classes, each with an intercept that is part of its norm, minimise ::
+    The functions ``f_p`` of the classes, each with an intercept that is part of its norm, minimize ::
 
         sum_p ||f_p||^2 / 2  +  C sum_i sum_{q != y_i} max(1 - (f_{y_i}(x_i) - f_q(x_i)), 0)
 
     Parameters
     ----------
     C : float, default=1.0
-        Cost of the loss of a row.
-    kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable, default="rbf"
-        A callable takes two matrices and returns the Gram matrix of their rows. With "linear" passes over
-        the entries of the rows do all the work, without a Gram matrix, unless rows are dense and fewer than
-        columns.
+        Cost of the loss of a sample.
+    %(kernel)s
+        With "linear" passes over the entries of the samples do all the work, without a Gram matrix, unless
+        samples are dense and fewer than features.
     gamma : float or {"median", "scale", "mean-distance"}, default="scale"
-        Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half
-        the median distance between rows, "mean-distance" to the root of the mean squared distance;
-        "scale" is ``1 / (n_features * X.var())``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=1.0
-        Constant of "poly".
-    approximation : {"auto", "nystroem", "fourier"} or None, default="auto"
-        ``None`` is the exact kernel, "auto" too while its matrices fit the memory limit, then "nystroem".
-    n_components : int, default=1000
-        Features of an approximation.
+        %(gamma)s
+    %(polynomial)s
+    %(approximation)s
     class_weight : dict, "balanced" or None, default=None
-        Factor of the cost of the rows of each class; "balanced" is inverse to their number.
+        Factor of the cost of the samples of each class; "balanced" is inverse to their number.
     tol : float, default=1e-3
         Largest duality gap relative to the objective.
     max_iter : int, default=10000
-        Most passes over the rows.
-    verbose : int, default=0
-        1 shows stages and passes.
-    random_state : int, RandomState or None, default=None
-        Draws landmarks and frequencies.
+        Maximum number of passes over the samples.
+    %(verbose)s
+    %(random_state)s
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    temperature_ : float
-        Factor between decisions and the logits of the probabilities.
-    n_features_in_ : int
-        Columns of ``X``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, when ``X`` has them.
-    kernel_ : Kernel
-        Kernel with its parameters as numbers.
-    result_ : SolverResult
-        What the solver reports.
-    n_iter_ : int
-        Passes done.
+    %(classes_)s
+    %(temperature_)s
+    %(features_in_)s
+    %(kernel_)s
+    %(result_)s
 
     See Also
     --------
-    ProbabilisticLabelSVC : The same machine on rows that are mostly unlabelled.
+    ProbabilisticLabelSVC : The same SVM on samples that are mostly unlabeled.
 
     Notes
     -----
-    The machine of [weston1998]_, with the intercepts in the norm, by dual coordinate descent over pairs of
+    The SVM of [weston1998]_, with the intercepts in the norm, by dual coordinate descent over pairs of
     classes.
 
     References
@@ -131,21 +113,17 @@ class WestonWatkinsSVC(PairwiseClassifier, KernelEstimator):
 
     @atomic_fit
     def fit(self, X, y, sample_weight=None):
-        """Fit on labelled rows.
+        """Fit on labeled samples.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, or their Gram matrix with ``kernel="precomputed"``.
+        %(X)s
         y : array-like of shape (n_samples,)
-            Labels of all rows; -1 is a label like any other.
+            Labels of all samples; -1 is a label like any other.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factor of the cost of each row.
+            Factor of the cost of each sample.
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+        %(fitted)s
         """
         X = self._check_rows(X, y)
         weights = check_sample_weight(sample_weight, X)
