@@ -115,7 +115,7 @@ def test_cited_works_are_in_the_bibliography():
 
 
 def public_objects():
-    """Names that users import, and the solvers beside their methods, which are documented alike."""
+    """Names that users import."""
     for name in weakly.__all__:
         thing = getattr(weakly, name)
         if inspect.ismodule(thing):
@@ -125,9 +125,6 @@ def public_objects():
                     yield f"{value.__module__}.{member}"
         else:
             yield f"{thing.__module__}.{name}"
-    for path in (path for path in MODULES if part_of(path) != "solvers"):
-        for name in re.findall(r"^def (solve_\w+)", path.read_text(), re.M):
-            yield ".".join([*path.relative_to(SOURCE.parent).with_suffix("").parts, name])
 
 
 def docstrings():

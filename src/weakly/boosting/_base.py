@@ -22,12 +22,12 @@ from weakly.rows._labels import encode_labels
 
 
 def count_hidden(labels, weights):
-    """Number of unlabelled rows that have a weight."""
+    """Number of unlabeled rows that have a weight."""
     return int(np.sum((labels.codes < 0) & (weights > 0)))
 
 
 def alpha_of(alpha, labels, weights):
-    """Weight of unlabelled rows: as given or, for "labeled", the share of labels; 0 if there are none."""
+    """Weight of unlabeled rows: as given or, for "labeled", the share of labels; 0 if there are none."""
     n_labeled, n_hidden = len(labels.labeled), count_hidden(labels, weights)
     if not n_hidden:
         return 0.0
@@ -185,7 +185,7 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
         return progress.watch(ensemble)
 
     def _rounds_on_labels(self, objective, data, labels, progress, n_classes=None, **how):
-        """Rounds on labelled rows alone; return scores of all rows too."""
+        """Rounds on labeled rows alone; return scores of all rows too."""
         is_all = len(labels.labeled) == len(labels.codes)
         rows = data if is_all else data[labels.labeled]
         ensemble = self._rounds(rows, objective, n_classes or labels.n_classes, progress, **how)
@@ -202,7 +202,7 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
         return scores[:, 1:] if scores.shape[1] == 2 else scores
 
     def _calibrated(self, ensemble, codes):
-        """Temperature by labelled rows that trees did not see; about 1 if they are few."""
+        """Temperature by labeled rows that trees did not see; about 1 if they are few."""
         rows, scores = ensemble.held_out()
         usual = prior_temperature(ensemble.n_classes)
         return fit_temperature(self._columns(scores) / usual, codes[rows]) / usual

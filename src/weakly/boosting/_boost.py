@@ -16,7 +16,7 @@ from weakly.boosting._pseudo_kernels import LARGEST
 from weakly.solvers import SolverResult
 
 RESPONSES = ("soft", "hard", "steepest")
-_FOLLOWED = 1000  # unlabelled rows, at most, that are scored by trees that did not see them
+_FOLLOWED = 1000  # unlabeled rows, at most, that are scored by trees that did not see them
 
 
 @dataclass(eq=False)
@@ -33,7 +33,7 @@ class Ensemble:
     scores : ndarray of shape (n_rows, n_classes)
         Of the training rows.
     followed : ndarray of shape (n_followed,)
-        The labelled training rows, and some unlabelled ones after them.
+        The labeled training rows, and some unlabeled ones after them.
     free_scores : ndarray of shape (n_followed, n_classes)
         Their scores by the trees that did not see them.
     free_rounds : ndarray of shape (n_followed,)
@@ -97,7 +97,7 @@ class Ensemble:
 
 
 def start(codes: np.ndarray, order: np.ndarray, response: str) -> Ensemble:
-    """Before the first round; ``codes`` are -1 at unlabelled rows."""
+    """Before the first round; ``codes`` are -1 at unlabeled rows."""
     n_classes = len(order)
     hidden = np.flatnonzero(codes < 0)
     followed = np.concatenate([np.flatnonzero(codes >= 0), hidden[:: -(-len(hidden) // _FOLLOWED) or 1]])
@@ -137,7 +137,7 @@ def boost(
     seed : tuple of int
         With the number of a round it decides all that is random in it.
     patience : int or None, default=None
-        Rounds after which to stop, if in none of them the loss of held-out labelled rows became lower.
+        Rounds after which to stop, if in none of them the loss of held-out labeled rows became lower.
     tol : float, default=0.0
         By how much, relative to the lowest so far.
     callback : callable
@@ -205,7 +205,7 @@ def _response(ensemble: Ensemble, model: Weak, data: Any) -> np.ndarray:
 
 
 def _follow_free(ensemble, model, step, data, objective, drawn) -> None:
-    """Keep scores of rows by trees that did not see them, and the loss of the labelled ones."""
+    """Keep scores of rows by trees that did not see them, and the loss of the labeled ones."""
     shares = model.free_shares(data, ensemble.followed, drawn)
     is_free = shares.any(axis=1)
     if ensemble.response == "hard":

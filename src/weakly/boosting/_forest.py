@@ -1,4 +1,4 @@
-"""A few extremely randomised trees, grown together on binned rows."""
+"""A few extremely randomized trees, grown together on binned rows."""
 
 from __future__ import annotations
 

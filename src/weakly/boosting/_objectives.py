@@ -1,7 +1,7 @@
 """What the rounds of a boosting method descend: a class to learn and a weight for every row.
 
-Weights are handed on as logarithms. Scores grow with the rounds, and the weights ``exp(-f)`` of labelled rows
-leave the range of numbers long before their ratio to those of unlabelled rows, which is the model, does.
+Weights are handed on as logarithms. Scores grow with the rounds, and the weights ``exp(-f)`` of labeled rows
+leave the range of numbers long before their ratio to those of unlabeled rows, which is the model, does.
 """
 
 from __future__ import annotations
@@ -48,27 +48,27 @@ class Objective(Protocol):
         """Steepest descent after a number of rounds, as classes and weights."""
 
     def labeled_losses(self, scores: np.ndarray) -> np.ndarray:
-        """Losses of the labelled rows, whose scores are given."""
+        """Losses of the labeled rows, whose scores are given."""
 
 
 @dataclass(frozen=True, eq=False)
 class PriorObjective:
-    """[rmsboost] Eq. (9): exponential loss, distance of unlabelled rows from a prior, and their margin.
+    """[rmsboost] Eq. (9): exponential loss, distance of unlabeled rows from a prior, and their margin.
 
     Parameters
     ----------
     codes : ndarray of shape (n_rows,)
-        Class of each row, -1 where unlabelled.
+        Class of each row, -1 where unlabeled.
     costs : ndarray of shape (n_rows,)
         Factor of each row.
     prior : ndarray of shape (n_rows, n_classes)
         Probabilities of the classes.
     alpha, beta : float
-        Weights of the two terms of unlabelled rows.
+        Weights of the two terms of unlabeled rows.
     margin : float
         Score that the margin term asks for.
     warm_up : int
-        Rounds without the margin term: while all scores are equal it would favour the first class.
+        Rounds without the margin term: while all scores are equal it would favor the first class.
     order : ndarray of shape (n_classes,) or None, default=None
         Classes, by which equal ones are told apart; ``None`` is as they are.
     """
@@ -113,21 +113,21 @@ class PriorObjective:
 
 @dataclass(frozen=True, eq=False)
 class ExpectationObjective:
-    """Two classes: exponential loss, and of unlabelled rows its mean over both labels ([serboost] section 3).
+    """Two classes: exponential loss, and of unlabeled rows its mean over both labels ([serboost] section 3).
 
-    With ``F = f_1 - f_0`` and an expected label ``q`` in [-1, 1] an unlabelled row pays
+    With ``F = f_1 - f_0`` and an expected label ``q`` in [-1, 1] an unlabeled row pays
     ``alpha exp(-q F) cosh(F)``, least where ``tanh F = q``.
 
     Parameters
     ----------
     codes : ndarray of shape (n_rows,)
-        0 or 1, and -1 where unlabelled.
+        0 or 1, and -1 where unlabeled.
     costs : ndarray of shape (n_rows,)
         Factor of each row.
     expected : ndarray of shape (n_rows,)
         Expected labels, -1 to 1.
     alpha : float
-        Weight of unlabelled rows.
+        Weight of unlabeled rows.
     """
 
     codes: np.ndarray
@@ -157,12 +157,12 @@ class ExpectationObjective:
 
 @dataclass(frozen=True, eq=False)
 class LogisticObjective:
-    """Logistic loss ``log(1 + exp(-f_y))`` of labelled rows, [adaboostml] Algorithm 1.
+    """Logistic loss ``log(1 + exp(-f_y))`` of labeled rows, [adaboostml] Algorithm 1.
 
     Parameters
     ----------
     codes : ndarray of shape (n_rows,)
-        Class of each row; all are labelled.
+        Class of each row; all are labeled.
     costs : ndarray of shape (n_rows,)
         Factor of each row.
     """
@@ -185,7 +185,7 @@ class LogisticObjective:
         return LOSSES["logistic"].value(1, _own(scores, self.codes))
 
     def best_step(self, scores: np.ndarray, direction: np.ndarray, longest: float) -> float:
-        """Step along a direction that minimises the loss, at most ``longest``."""
+        """Step along a direction that minimizes the loss, at most ``longest``."""
         own, slope = _own(scores, self.codes), _own(direction, self.codes)
 
         def derivative(step: float) -> float:

@@ -1,4 +1,4 @@
-"""Probabilities of classes before a classifier is learnt: from clusters, neighbours, or a teacher.
+"""Probabilities of classes before a classifier is learned: from clusters, neighbors, or a teacher.
 
 A prior is a function of rows and partial labels that returns an array of shape (n_rows, n_classes); what is
 here serves as pattern for one's own.
@@ -20,12 +20,12 @@ from weakly.graphs._cell_kernels import divisive_clusters
 from weakly.rows._labels import LabelView, encode_labels
 from weakly.solvers import solve_label_walk
 
-_EXACT_ROWS = 30_000  # beyond, neighbours need not be the nearest: the average of several counts
+_EXACT_ROWS = 30_000  # beyond, neighbors need not be the nearest: the average of several counts
 _LARGE = 1e100
 _ROWS_PER_CLUSTER = 5
 _SCALINGS = 50
 _SHARE_TOL = 1e-3
-_MOST_ROWS = 2000  # labelled rows that are compared to choose a scale
+_MOST_ROWS = 2000  # labeled rows that are compared to choose a scale
 
 
 def kmeans_prior(
@@ -57,7 +57,7 @@ def kmeans_prior(
         class by default, 50 in all in [rmsboost]. More than a few make the prior nearly equal for all
         classes wherever clusters hold few labels.
     random_state : int, RandomState or None, default=None
-        Draws first centres.
+        Draws first centers.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def kmeans_prior(
 
 
 def graph_prior(X: Any, y: Any, *, n_neighbors: int = 8, random_state: Any = None) -> np.ndarray:
-    """Find the probability that a walk along neighbours ends at a label of each class.
+    """Find the probability that a walk along neighbors ends at a label of each class.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ def graph_prior(X: Any, y: Any, *, n_neighbors: int = 8, random_state: Any = Non
     y : array-like of shape (n_rows,) or LabelView
         Labels, some of them unknown.
     n_neighbors : int, default=8
-        Neighbours of a row.
+        Neighbors of a row.
     random_state : int, RandomState or None, default=None
-        Seeds the approximate search for neighbours.
+        Seeds the approximate search for neighbors.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def smoothed_prior(
     n_steps: int = 3,
     sharpness: float = 4.0,
 ) -> np.ndarray:
-    """Average over neighbours what a teacher says of all rows, with known labels in their place.
+    """Average over neighbors what a teacher says of all rows, with known labels in their place.
 
     Parameters
     ----------
@@ -141,13 +141,13 @@ def smoothed_prior(
     labels : LabelView
         The labels.
     graph : Graph
-        Neighbours.
+        Neighbors.
     n_steps : int, default=3
-        Averages over neighbours, one after the other.
+        Averages over neighbors, one after the other.
     sharpness : float, default=4.0
         Power that the probabilities are raised to at the end. Averages are cautious; taken as they are,
-        a learner that is surer than the prior is taught the wrong classes to be less so. A power favours
-        large classes, so that classes of unlabelled rows are then held to their shares among the labels,
+        a learner that is surer than the prior is taught the wrong classes to be less so. A power favors
+        large classes, so that classes of unlabeled rows are then held to their shares among the labels,
         give or take two standard errors.
 
     Returns
@@ -182,7 +182,7 @@ def smoothed_prior(
 
 
 def prior_graph(rows: np.ndarray, n_neighbors: int, random_state: Any) -> Graph:
-    """Neighbours, as many as there are rows for."""
+    """Neighbors, as many as there are rows for."""
     n_neighbors = min(n_neighbors, len(rows) - 1)
     search = "exact" if len(rows) <= _EXACT_ROWS else "cells"
     return neighbor_graph(rows, n_neighbors=n_neighbors, search=search, random_state=random_state)
@@ -192,7 +192,7 @@ def comparable_rows(X: Any, labels: LabelView) -> np.ndarray:
     """Rows for distances: as they are, or with columns of equal spread.
 
     Trees do not mind the scale of a column and their users need not either, but distances do. Whichever has
-    more labelled rows next to one of their own class is taken; equal spread if that does not say.
+    more labeled rows next to one of their own class is taken; equal spread if that does not say.
     """
     X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
     check_consistent_length(X, labels.codes)

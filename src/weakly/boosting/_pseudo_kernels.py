@@ -11,7 +11,7 @@ LARGEST = 700.0  # exponent; a sum of losses beyond it is no number
 
 @njit
 def _steepest(f, prior, alpha, beta, margin, order, powers):
-    """Class of largest slope of an unlabelled row, the slope, and what the row pays.
+    """Class of largest slope of an unlabeled row, the slope, and what the row pays.
 
     Of equal classes it is the first of the order.
     """

@@ -198,14 +198,14 @@ default="staged"
         return scores
 
     def _weights_of_terms(self, labels, weights):
-        """Numbers for ``alpha`` and ``beta``; both 0 where no unlabelled row has a weight."""
+        """Numbers for ``alpha`` and ``beta``; both 0 where no unlabeled row has a weight."""
         if not count_hidden(labels, weights):
             return 0.0, 0.0
         alpha = alpha_of(self.alpha, labels, weights)
         return alpha, 0.1 * alpha if isinstance(self.beta, str) else float(self.beta)
 
     def _cautious(self, ensemble, labels):
-        """Temperature at which unlabelled rows held out are as sure as in the supervised stage."""
+        """Temperature at which unlabeled rows held out are as sure as in the supervised stage."""
         free, scores = ensemble.held_out()
         hidden = free >= len(labels.labeled)
         if self._confidence is None or not hidden.any():
@@ -219,7 +219,7 @@ default="staged"
         return PriorObjective(labels.codes, weights, prior, alpha, beta, margin, self.warm_up, self._order)
 
     def _teach(self, data, labels, weights, progress, **how):
-        """Supervised boosting, without the terms of unlabelled rows; return scores of all rows too."""
+        """Supervised boosting, without the terms of unlabeled rows; return scores of all rows too."""
         no_prior = np.zeros((len(labels.labeled), labels.n_classes))
         objective = PriorObjective(labels.labeled_codes, weights[labels.labeled], no_prior)
         return self._rounds_on_labels(objective, data, labels, progress, **how)

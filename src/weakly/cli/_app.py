@@ -63,7 +63,7 @@ def _weakly(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave."),
     ] = False,
 ):
-    """Learn from few labels: fill a partly labelled column, and see how far to trust the result."""
+    """Learn from few labels: fill a partly labeled column, and see how far to trust the result."""
 
 
 @app.command()

@@ -130,7 +130,7 @@ def _write_table(digits, y, path):
 
 
 def draw(digits, y, filled, accuracies):
-    """Draw the labelled digits, the accuracies, and all digits on a map with the mistakes ringed."""
+    """Draw the labeled digits, the accuracies, and all digits on a map with the mistakes ringed."""
     figure = Figure(figsize=(14, 7.5), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=[1, 1.3])
     top, bottom = left.subfigures(2, 1, height_ratios=[1, 1.6])

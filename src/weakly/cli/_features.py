@@ -1,6 +1,6 @@
 """Columns of any kind to one matrix of features, and a line about every decision.
 
-No column outweighs the others by its unit: standardised numbers, one-hot levels and tf-idf vectors of unit
+No column outweighs the others by its unit: standardized numbers, one-hot levels and tf-idf vectors of unit
 length all differ by at most about 2 in squared distance between two unrelated rows, on average. Some columns
 weigh less: numbers whose outliers are clipped, a rare true, categories of two or of one dominant level.
 """

@@ -84,7 +84,7 @@ def label_table(table, target, *, method, missing=(), ignore=(), seed=0, max_ref
     Parameters
     ----------
     table : Table
-        The rows, labelled or not.
+        The rows, labeled or not.
     target : str
         The column to fill.
     method : str

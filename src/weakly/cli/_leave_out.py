@@ -61,7 +61,7 @@ class LeaveOut:
 def leave_out(estimator, X, codes, *, max_refits, seed, track=iter):
     """Hide the labels of one fold after the other and fill them with the method and with an SVC.
 
-    The hidden rows stay in the table as unlabelled ones, which is how the method is used. There are no more
+    The hidden rows stay in the table as unlabeled ones, which is how the method is used. There are no more
     folds than a typical class has labels, so that each hides about one label of every class: to hide a
     single row of a class with two labels would pit one label against two of every other class. Few folds
     are dealt again in other ways, as long as the refits last, to steady the score.

@@ -59,7 +59,7 @@ def summary_line(estimator_class):
 
 
 def _is_classifier(thing):
-    """Whether it labels rows of a table; classifiers of bags know no unlabelled rows."""
+    """Whether it labels rows of a table; classifiers of bags know no unlabeled rows."""
     return (
         inspect.isclass(thing)
         and issubclass(thing, ClassifierMixin)

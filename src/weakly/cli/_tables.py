@@ -24,7 +24,7 @@ _GZIP = b"\x1f\x8b"  # with which such files begin
 class Table:
     """The cells of a file under its own headers, which may repeat, and the way to write them back.
 
-    Text files hold only text: a cell ``007`` must come back as ``007``, whatever number it is learnt as.
+    Text files hold only text: a cell ``007`` must come back as ``007``, whatever number it is learned as.
     ``dialect`` is how the table is written as text, whatever its own format.
     """
 

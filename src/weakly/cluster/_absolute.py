@@ -4,8 +4,8 @@ For each column of targets ``t`` the problem is, over functions ``f`` of a space
 
     min_{f, b}  ||f||^2 / 2  +  C sum_i |t_i - f_i - b|
 
-Its dual is to maximise ``beta't - beta' K beta / 2`` over ``-C <= beta_i <= C`` and ``sum beta = 0``, and the
-minimiser is ``f = K beta``. It is the epsilon-insensitive loss with an epsilon of zero.
+Its dual is to maximize ``beta't - beta' K beta / 2`` over ``-C <= beta_i <= C`` and ``sum beta = 0``, and the
+minimizer is ``f = K beta``. It is the epsilon-insensitive loss with an epsilon of zero.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def solve_absolute(
     """Fit columns of targets by support vector regression with the absolute loss and a free offset.
 
     Kernels move pairs of coefficients by second-order choice. Features go through passes of coordinate
-    descent over rows that are centred without making them dense; a multiplier brings the sum of the
+    descent over rows that are centered without making them dense; a multiplier brings the sum of the
     coefficients to 0, and it is the offset. Where that does not end soon, and rows or dimensions are not too
     many, interior points do, whatever the cost.
 

@@ -1,6 +1,6 @@
 """Regression with the absolute loss by interior points: as many steps for a high cost as for a low one.
 
-The dual of a column is to minimise ``b'Kb / 2 - t'b`` over ``-C <= b_i <= C`` and ``sum b = 0``. With
+The dual of a column is to minimize ``b'Kb / 2 - t'b`` over ``-C <= b_i <= C`` and ``sum b = 0``. With
 multipliers ``low`` and ``high`` of the bounds and ``offset`` of the sum, a solution has ::
 
     Kb - t + offset - low + high = 0,      low_i (b_i + C) = 0,      high_i (C - b_i) = 0
@@ -44,7 +44,7 @@ class GramSystem:
 
 
 class RowSystem:
-    """Systems with the products of centred rows of fewer dimensions than rows."""
+    """Systems with the products of centered rows of fewer dimensions than rows."""
 
     def __init__(self, rows: np.ndarray) -> None:
         self._rows = rows - rows.mean(axis=0)

@@ -179,7 +179,7 @@ class _KernelRegression(_Regression):
 
 
 class _LinearRegression(_Regression):
-    """Rows, and what centring them needs."""
+    """Rows, and what centering them needs."""
 
     def __init__(self, space: FeatureSpace) -> None:
         X = sp.csr_array(space.features)
@@ -190,7 +190,7 @@ class _LinearRegression(_Regression):
         along, level = row_products(*self._rows, self._mean), float(self._mean @ self._mean)
         squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel() - 2 * along + level
         squares = np.maximum(squares, 0.0)
-        # Centred, rows have little to do with the constant, and the multiplier soon has its value.
+        # Centered, rows have little to do with the constant, and the multiplier soon has its value.
         self._constant = _CONSTANT * float(squares.mean()) or 1.0
         self._centre = along, level + self._constant
         self._curvature = squares + self._constant
@@ -228,7 +228,7 @@ class _LinearRegression(_Regression):
     ) -> tuple[_Point, int]:
         beta, v = point.beta[:, 0].copy(), point.parameters[:, 0].copy()
         sums = np.array([beta.sum(), v @ self._mean])
-        bias = float(point.intercept[0] + sums[1])  # of the centred rows
+        bias = float(point.intercept[0] + sums[1])  # of the centered rows
         active, random, n_iter = np.arange(self.n_rows), SEED, 0
         while point.gaps[0] > tol and n_iter < max_iter:
             n_active, limit = self.n_rows, np.inf

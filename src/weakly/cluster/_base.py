@@ -149,7 +149,7 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
         return SignSet(np.zeros(0, dtype=int), np.zeros(0), n_rows, least, most)
 
     def _centred(self, space, least, most):
-        """A machine for its centred kernel and its splits alone."""
+        """A machine for its centered kernel and its splits alone."""
         splits = self._splits(space.n_rows, least, most)
         return machine_of(space, splits, np.ones(space.n_rows), "hinge", center=True)
 

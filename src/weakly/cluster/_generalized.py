@@ -13,7 +13,7 @@ from weakly.rows._memory import dense_bytes, require_fit
 from weakly.spaces import exact_space
 
 _N_GRAMS = 21  # matrices of the size of the kernel at the same time: two points, a step and their factors
-_ALIKE = 1e-12  # share of a kernel that may be left of it by rounding once it is centred
+_ALIKE = 1e-12  # share of a kernel that may be left of it by rounding once it is centered
 _SMALLER = "cluster a sample of the rows and find the clusters of the others by predict"
 
 

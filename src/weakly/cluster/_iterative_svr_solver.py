@@ -1,6 +1,6 @@
 """Clusters that regressions with the absolute loss fit best: regressions and new labels in turns.
 
-With ``t_ic`` = 1 for the cluster ``c`` of row ``i`` and -1 for the others, functions and clusters minimise
+With ``t_ic`` = 1 for the cluster ``c`` of row ``i`` and -1 for the others, functions and clusters minimize
 
     sum_c ||f_c||^2 / 2  +  C sum_i sum_c |t_ic - f_ic - b_c|
 
@@ -217,7 +217,7 @@ def _relabel(scores: np.ndarray, fit: SolverResult, bounds: _Bounds) -> tuple[np
 
 
 def best_split(values: np.ndarray, fewest: int, largest: int) -> tuple[np.ndarray, float, float]:
-    """Labels and offset that minimise ``sum_i |y_i - g_i - b|`` with so many positive labels, exactly.
+    """Labels and offset that minimize ``sum_i |y_i - g_i - b|`` with so many positive labels, exactly.
 
     For an offset, the rows of the largest values are positive, and as many as the signs of ``g + b`` say,
     within the bounds. For labels, the best offset is a median of ``y - g``: one of ``1 - g_i`` and
@@ -232,7 +232,7 @@ def best_split(values: np.ndarray, fewest: int, largest: int) -> tuple[np.ndarra
     sums = np.concatenate([[0.0], np.cumsum(g)])
 
     def loss_between(first: np.ndarray, last: np.ndarray, centre: np.ndarray) -> np.ndarray:
-        """Sums of ``|centre - g|`` over some of the sorted values."""
+        """Sums of ``|center - g|`` over some of the sorted values."""
         middle = np.clip(np.searchsorted(g, centre), first, last)
         below = centre * (middle - first) - (sums[middle] - sums[first])
         return below + (sums[last] - sums[middle]) - centre * (last - middle)

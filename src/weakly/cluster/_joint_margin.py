@@ -35,7 +35,7 @@ def solve_joint_margin(
     max_iter: int = 50,
     callback: Callable[[], object] | None = None,
 ) -> SolverResult:
-    """Minimise the objectives of all clusters against the rest over functions and labels, in turn.
+    """Minimize the objectives of all clusters against the rest over functions and labels, in turn.
 
     With signs ``y_ic``, 1 where ``i`` is in cluster ``c``, it is the sum over clusters of
     ``||f_c||^2 / 2 + sum_i C_i loss(y_ic f_ic)``. For given labels every function is a support vector machine

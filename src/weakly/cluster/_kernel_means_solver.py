@@ -43,7 +43,7 @@ def solve_kernel_means(
     max_iter: int = 300,
     callback: Callable[[], object] | None = None,
 ) -> SolverResult:
-    """Minimise the squared distances of rows to the means of their clusters, and keep the best run.
+    """Minimize the squared distances of rows to the means of their clusters, and keep the best run.
 
     Each round takes the means of the clusters, then the clusters that are best for the means: the nearest
     mean, or within bounds of the sizes the assignment with the least sum. Neither makes the sum larger, but

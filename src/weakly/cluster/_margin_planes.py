@@ -41,10 +41,10 @@ def solve_margin_planes(
     max_iter: int = 50,
     callback: Callable[..., object] | None = None,
 ) -> SolverResult:
-    """Minimise ``||f||^2 / 2 + C sum_i max(1 - |f_i + b|, 0)`` over functions ``f`` and ``|b| <= reach``.
+    """Minimize ``||f||^2 / 2 + C sum_i max(1 - |f_i + b|, 0)`` over functions ``f`` and ``|b| <= reach``.
 
     This is the method of [cpmmc], which bounds the sum of the scores so that not all rows fall on one side;
-    for centred rows that is a bound of ``b``. Each round fixes the signs of the scores and solves the convex
+    for centered rows that is a bound of ``b``. Each round fixes the signs of the scores and solves the convex
     problem they make. Departures from the paper: planes keep their rows when signs change, and only their
     images are found anew; a search along the line from the best point to that of the planes saves some of
     them, and no step raises the objective; early rounds are solved roughly, the last one to ``tol``.
@@ -52,7 +52,7 @@ def solve_margin_planes(
     Parameters
     ----------
     machine : LabelMachine
-        Its ``scores`` are those of a centred kernel; nothing else is asked of it.
+        Its ``scores`` are those of a centered kernel; nothing else is asked of it.
     start : ndarray of shape (n_rows,)
         Signs for the first round, +1 or -1.
     C : float
@@ -234,7 +234,7 @@ class _Planes:
     def _weigh(self, point: _Point) -> tuple[np.ndarray, float, float]:
         """Weights of the planes in units of the cost, their offset, and a bound of the optimum from below.
 
-        The dual is to maximise ``d'a - a'Ga / 2 - reach |k'a|`` over ``a >= 0``, ``sum a <= C``, with
+        The dual is to maximize ``d'a - a'Ga / 2 - reach |k'a|`` over ``a >= 0``, ``sum a <= C``, with
         ``d_t = sum_i c_ti``, ``k_t = sum_i c_ti s_i``; the offset is the multiplier of ``k'a = p - m``.
         """
         # The best offset lies within 1 of the scores: a bound beyond them is no bound, but is finite.

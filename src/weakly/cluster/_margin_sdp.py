@@ -23,7 +23,7 @@ _LEAST_FALL = 1e-3  # of the gap along the affine direction, to aim at its squar
 _LANCZOS_TOL = 1e-2
 _LEAST_COST, _MOST_COST = 1e-12, 1e12  # for a kernel with a mean diagonal of 1
 _MOST_RIDGE = 1e12
-_ALIKE = 1e-12  # share of the kernel's trace that is left by centring, where rows are the same
+_ALIKE = 1e-12  # share of the kernel's trace that is left by centering, where rows are the same
 
 
 def solve_margin_sdp(
@@ -38,7 +38,7 @@ def solve_margin_sdp(
 ) -> SolverResult:
     """Bound ``||f||^2 / 2 + b (e'z)^2 + C sum_i max(1 - z_i^2, 0)`` from below, where ``z_i = f_i - l``.
 
-    This is generalised maximum margin clustering [gmmc]: the offset ``l`` is free, and rows on either side of
+    This is generalized maximum margin clustering [gmmc]: the offset ``l`` is free, and rows on either side of
     the hyperplane should be at least one away. Without ``f`` and ``l`` it reads ``z'Az + ...``, and the bound
     is the largest ``sum g`` with ``A - diag(g)`` positive semi-definite and ``0 <= g_i <= C``. It is found by
     Newton steps on the log barrier, each with a predictor and a corrector.
@@ -51,7 +51,7 @@ def solve_margin_sdp(
         Cost of a margin of zero. Up to the least eigenvalue of ``A`` zero is the best margin of all rows.
     balance_cost : float, optional
         ``b``, what it costs that margins do not sum to zero; positive. By default ``1 / tr(2HKH)``, where
-        ``H`` centres: the eigenvalue of ``A^-1`` for margins that are all alike is the mean of the others.
+        ``H`` centers: the eigenvalue of ``A^-1`` for margins that are all alike is the mean of the others.
     ridge : float, default=1e-6
         Added to the diagonal of the kernel, in units of its mean; positive.
     tol : float, default=1e-4
@@ -227,7 +227,7 @@ def _step(problem: _Problem, point: _Point, roots: _Roots) -> tuple[_Point, _Roo
 
 
 class _System:
-    """The Newton system of ``W = mu S^-1``: ``(L W L') o (A - diag(g))^-1`` and a diagonal, factorised."""
+    """The Newton system of ``W = mu S^-1``: ``(L W L') o (A - diag(g))^-1`` and a diagonal, factorized."""
 
     def __init__(self, problem: _Problem, point: _Point, roots: _Roots) -> None:
         self.problem, self.point, (self.slack_root, self.W_root) = problem, point, roots

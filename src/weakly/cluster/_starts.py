@@ -20,10 +20,10 @@ def first_split(init, space, machine, rng, n_init):
 
 
 def spectral_start(machine, rng):
-    """Signs of the leading eigenvector of the centred kernel, by Lanczos steps from a random vector."""
+    """Signs of the leading eigenvector of the centered kernel, by Lanczos steps from a random vector."""
     n_rows = len(machine.ridge)
     basis, diagonal, beside = [_unit(_centred(rng.normal(size=n_rows)))], [], []
-    for _ in range(min(_MOST_STEPS, n_rows - 1)):  # centred vectors have one dimension less
+    for _ in range(min(_MOST_STEPS, n_rows - 1)):  # centered vectors have one dimension less
         image = _centred(machine.scores(basis[-1][None])[0])
         diagonal.append(basis[-1] @ image)
         known = np.array(basis)
@@ -40,7 +40,7 @@ def spectral_start(machine, rng):
 
 
 def alignment_start(machine, rng, n_init):
-    """The random labeling that the centred kernel is best aligned with."""
+    """The random labeling that the centered kernel is best aligned with."""
     size = (n_init, len(machine.ridge))
     labels = np.array([_nearest(machine, scores) for scores in rng.normal(size=size)])
     centred = labels - labels.mean(axis=1, keepdims=True)

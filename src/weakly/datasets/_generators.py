@@ -14,14 +14,14 @@ from weakly.rows._labels import mask_labels
 
 
 def make_two_moons(n_samples=200, *, n_per_class=1, noise=0.1, random_state=None):
-    """Two interleaved half circles, a few points of each labelled.
+    """Two interleaved half circles, a few points of each labeled.
 
     Parameters
     ----------
     n_samples : int, default=200
         Number of rows, half of them on each moon.
     n_per_class : int, default=1
-        Labelled rows of each moon.
+        Labeled rows of each moon.
     noise : float, default=0.1
         Standard deviation of the Gaussian noise; the moons have radius 1.
     random_state : int, RandomState instance or None, default=None
@@ -30,7 +30,7 @@ def make_two_moons(n_samples=200, *, n_per_class=1, noise=0.1, random_state=None
     Returns
     -------
     sklearn.utils.Bunch
-        With the fields ``X`` of shape (n_samples, 2); ``y``, the moon of each row; ``labeled``, the labelled
+        With the fields ``X`` of shape (n_samples, 2); ``y``, the moon of each row; ``labeled``, the labeled
         rows; and ``y_partial``, which is ``y`` with -1 on the others.
 
     See Also
@@ -55,7 +55,7 @@ def make_misleading_gaussians(n_samples=200, *, separation=5.0, angle=75.0, rand
     r"""Two Gaussian clusters, each with one label placed so that a supervised separator goes astray.
 
     The clusters are :math:`N(\pm\tfrac{s}{2} e_1, I)` in the plane, so the best separator is the vertical
-    axis. The two labelled points lie near it at :math:`\pm r u`, where :math:`u` is :math:`e_1` turned by
+    axis. The two labeled points lie near it at :math:`\pm r u`, where :math:`u` is :math:`e_1` turned by
     ``angle``: their maximum-margin separator, normal to :math:`u`, is wrong by that angle. The distance
     :math:`r = \tfrac{s}{2} \cos(\text{angle})` makes them as likely as can be under their own clusters.
 
@@ -64,7 +64,7 @@ def make_misleading_gaussians(n_samples=200, *, separation=5.0, angle=75.0, rand
     n_samples : int, default=200
         Number of rows, half of them in each cluster.
     separation : float, default=5.0
-        Distance :math:`s` of the centres, in standard deviations.
+        Distance :math:`s` of the centers, in standard deviations.
     angle : float, default=75.0
         How far the labels turn the separator, in degrees, in [0, 90).
     random_state : int, RandomState instance or None, default=None
@@ -89,7 +89,7 @@ def make_misleading_gaussians(n_samples=200, *, separation=5.0, angle=75.0, rand
     Notes
     -----
     The shape follows figure 1 of the paper that introduced the SVM with probabilistic labels, where one
-    labelled point of each of two Gaussians misleads the SVM, the transductive SVM and the Laplacian SVM.
+    labeled point of each of two Gaussians misleads the SVM, the transductive SVM and the Laplacian SVM.
 
     Examples
     --------
@@ -207,8 +207,8 @@ def make_clustered_classes(
 ):
     r"""Gaussian clusters of a few classes, apart in some directions of many features.
 
-    The clusters of all classes are as large, and their centres are drawn from :math:`N(0, s^2 I)` in a random
-    subspace, in which a row strays from its centre by :math:`N(0, I)`. In all other directions there is noise
+    The clusters of all classes are as large, and their centers are drawn from :math:`N(0, s^2 I)` in a random
+    subspace, in which a row strays from its center by :math:`N(0, I)`. In all other directions there is noise
     that says nothing of the class. Every feature is a mixture of both.
 
     Parameters
@@ -224,11 +224,11 @@ def make_clustered_classes(
     n_informative : int, default=10
         Dimension of the subspace.
     separation : float, default=1.2
-        Standard deviation :math:`s` of the centres in each direction of the subspace, in those of a cluster.
+        Standard deviation :math:`s` of the centers in each direction of the subspace, in those of a cluster.
     noise : float, default=0.3
         Standard deviation in each of the other directions.
     n_per_class : int, default=1
-        Labelled rows of each class.
+        Labeled rows of each class.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -237,7 +237,7 @@ def make_clustered_classes(
     sklearn.utils.Bunch
         With the fields
 
-        - ``X`` of shape (n_samples, n_features); ``y``, the class of each row; ``labeled``, the labelled
+        - ``X`` of shape (n_samples, n_features); ``y``, the class of each row; ``labeled``, the labeled
           rows; ``y_partial``, which is ``y`` with -1 on the others;
         - ``clusters``, the cluster of each row within its class; ``basis`` of shape
           (n_features, n_informative), orthonormal directions of the subspace; ``centers`` of shape
@@ -251,7 +251,7 @@ def make_clustered_classes(
 
     Notes
     -----
-    With shares :math:`\pi_k`, :math:`J` clusters of each class, centres :math:`c_{kj}` and the basis
+    With shares :math:`\pi_k`, :math:`J` clusters of each class, centers :math:`c_{kj}` and the basis
     :math:`B`, the posterior of class :math:`k` is in proportion to
     :math:`\pi_k \sum_j \exp(-\tfrac{1}{2} \|B^T x - c_{kj}\|^2)`.
 

@@ -25,8 +25,8 @@ def make_pictures(n_per_class=100, *, categories=CATEGORIES, noise=0.03, n_distr
     categories : sequence of str, default=("castle", "firework", "mountain", "sunset", "waterfall")
         Categories to draw, at least one of the five, in the order of their codes.
     noise : float, default=0.03
-        Standard deviation of the noise of pixels, and of the colour cast that all pixels of a picture share,
-        in units of the full range of a colour.
+        Standard deviation of the noise of pixels, and of the color cast that all pixels of a picture share,
+        in units of the full range of a color.
     n_distractors : float, default=2
         Mean number of clouds, moons, houses, trees, rocks and boats in a picture; the numbers are Poisson.
     random_state : int, RandomState instance or None, default=None
@@ -98,7 +98,7 @@ def make_pictures(n_per_class=100, *, categories=CATEGORIES, noise=0.03, n_distr
 
 
 def region_features(images, region=20):
-    """Mean colours of the square regions of pictures, and how those of their neighbours differ.
+    """Mean colors of the square regions of pictures, and how those of their neighbors differ.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def region_features(images, region=20):
     ndarray of shape (n_pictures * n_regions, 15)
         A row for each region, picture after picture, row by row. The first three columns are the mean red,
         green and blue, from 0 to 1; then come, in threes, the means of the upper, lower, left and right
-        neighbour less these. A neighbour beyond the border counts as equal.
+        neighbor less these. A neighbor beyond the border counts as equal.
 
     See Also
     --------
@@ -120,7 +120,7 @@ def region_features(images, region=20):
 
     Notes
     -----
-    These are the features "single blob with neighbours" of Maron and Ratan.
+    These are the features "single blob with neighbors" of Maron and Ratan.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def region_features(images, region=20):
         )
     n_down, n_across = height // region, width // region
     tiles = images.reshape(n_pictures, n_down, region, n_across, region, 3)
-    # [ratan1998], "single blob with neighbours"
+    # [ratan1998], "single blob with neighbors"
     means = tiles.mean(axis=(2, 4), dtype=float) / _full_range(images)
     framed = np.pad(means, ((0, 0), (1, 1), (1, 1), (0, 0)), mode="edge")
     neighbours = (framed[:, :-2, 1:-1], framed[:, 2:, 1:-1], framed[:, 1:-1, :-2], framed[:, 1:-1, 2:])

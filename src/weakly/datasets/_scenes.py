@@ -31,7 +31,7 @@ _GROUNDS = {"meadow": (0.36, 0.52, 0.22), "forest": (0.15, 0.28, 0.13), "sea": (
 
 
 def draw_scene(category, n_distractors, rng):
-    """Draw a picture, colours in [0, 1], and tell which pixels belong to the object of its category."""
+    """Draw a picture, colors in [0, 1], and tell which pixels belong to the object of its category."""
     while True:
         scene = _Scene(category, rng)
         _OBJECTS[category](scene)
@@ -71,7 +71,7 @@ class _Scene:
             self._draw_cliff()
 
     def paint(self, mask, colour, *, grain=0.06, lit=True):
-        """Lay a colour over the pixels of a mask, which may be partly see-through."""
+        """Lay a color over the pixels of a mask, which may be partly see-through."""
         box = _bounds(mask)
         colour = np.asarray(colour)
         colour = np.clip(colour[box] if colour.ndim == 3 else colour, 0, 1) * (self.light if lit else 1.0)
@@ -85,7 +85,7 @@ class _Scene:
         self.sky &= ~mask
 
     def jitter(self, colour, spread=0.04):
-        """Colour of one thing of its kind: all channels move together, and each a little."""
+        """Color of one thing of its kind: all channels move together, and each a little."""
         return np.array(colour) * self.rng.uniform(0.9, 1.1) + self.rng.normal(0, spread, 3)
 
     def _sky(self, top, bottom):
@@ -108,7 +108,7 @@ class _Scene:
     def _draw_ground(self):
         colour = self.jitter(_GROUNDS[self.ground])
         if self.ground == "sea":
-            # Water takes half of its colour from the sky above it, and shows ripples.
+            # Water takes half of its color from the sky above it, and shows ripples.
             ripples = 1 + 0.12 * (_noise(self.rng, 40, 5) + _noise(self.rng, 80, 20))[..., None]
             reflection = self.canvas[int(self.horizon) - 12].mean(axis=0) / self.light
             self.paint(~self.sky, (0.5 * colour + 0.5 * reflection) * ripples)

@@ -45,7 +45,7 @@ def make_sparse_text(
     zipf_exponent : float, default=1.0
         The exponent :math:`a`; 0 makes all words equally frequent.
     n_per_class : int, default=1
-        Labelled documents of each class.
+        Labeled documents of each class.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -55,7 +55,7 @@ def make_sparse_text(
         With the fields
 
         - ``X`` : CSR array of shape (n_samples, n_features), counts as float64, with sorted indices;
-        - ``y``, the class of each document; ``labeled``, the labelled rows; ``y_partial``, which is ``y``
+        - ``y``, the class of each document; ``labeled``, the labeled rows; ``y_partial``, which is ``y``
           with -1 on the others;
         - ``topics`` : ndarray of shape (n_classes, topic_size), the words of each topic, most frequent first;
         - ``coef`` : CSR array of shape (n_classes, n_features), the best classifier: no rule errs less on

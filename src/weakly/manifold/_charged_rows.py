@@ -1,4 +1,4 @@
-"""The charge on rows in blocks that several classes claim, for functions of anchors."""
+"""The penalty on samples in blocks that several classes score positive, for functions of anchors."""
 
 from __future__ import annotations
 
@@ -15,26 +15,7 @@ _REMEMBERED = 3  # points: the ends of a search along a line, and the one betwee
 
 
 class BlockOthers:
-    """The unlabelled rows of a space of anchors, which stay in their blocks.
-
-    Parameters
-    ----------
-    space : AnchoredSpace
-        The space.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.rows._blocks import ArrayBlocks
-    >>> from weakly.manifold._charged_rows import BlockOthers
-    >>> from weakly.spaces import anchor_space, block_anchor_graph
-    >>> rows = np.arange(3.0)[:, None]
-    >>> graph = block_anchor_graph(ArrayBlocks(rows), anchors=rows, n_neighbors=1)
-    >>> space = anchor_space(graph, np.array([1]), ambient=1.0, graph=1.0)
-    >>> values = np.array([[1.0, 2.0], [3.0, 3.0], [4.0, -1.0]])
-    >>> BlockOthers(space.base).n_shared(space.scores(values), 0.5)
-    1
-    """
+    """The unlabeled samples of a space of anchors, which stay in their blocks."""
 
     def __init__(self, space: AnchoredSpace) -> None:
         self._space, self._kept = space, space.graph.keep_weights()
@@ -43,7 +24,7 @@ class BlockOthers:
         self._found: dict[tuple, tuple[float, np.ndarray]] = {}
 
     def value(self, charge: Exclusive, scores: np.ndarray) -> float:
-        """What they pay together."""
+        """Their penalty."""
         return self._at(charge, scores)[0]
 
     def slope(self, charge: Exclusive, scores: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Cheeger cuts of a graph that respect labels: regularised least squares and support vector machine."""
+"""Cheeger cuts of a graph that respect labels: regularized least squares and support vector machine."""
 
 from dataclasses import replace
 from numbers import Real

@@ -213,7 +213,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         require_room(n_bytes, self._device, "the solver of exclusive classes", _SMALLER)
 
     def _solve_apart(self, space, rows, targets, weights):
-        """The classes one by one, which the labelled rows alone decide."""
+        """The classes one by one, which the labeled rows alone decide."""
         small = restrict(space, rows)
         result = solve_exclusive(
             undeformed(small.space),

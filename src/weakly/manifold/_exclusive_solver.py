@@ -1,4 +1,4 @@
-"""Laplacian machines of several classes whose positive scores exclude each other ([per])."""
+"""Laplacian SVMs of several classes whose positive scores exclude each other ([per])."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Protocol, cast
 import numpy as np
 
 from weakly.losses import Loss, resolve_loss
+from weakly.manifold._follow import follow
 from weakly.manifold._metric import Element, MetricProblem
-from weakly.manifold._metric_descent import Iterates, Watch, descend_accelerated, descend_lbfgs, follow
+from weakly.manifold._metric_descent import Iterates, descend_accelerated, descend_lbfgs
 from weakly.regularizers import Exclusive
 from weakly.rows._device import to_host
 from weakly.solvers._result import SolverResult
@@ -39,63 +40,19 @@ def solve_exclusive(
     callback: Callable[[np.ndarray], object] | None = None,
     others: ChargedRows | None = None,
 ) -> SolverResult:
-    """Minimise a Laplacian objective with a charge on unlabelled rows that several classes claim.
+    """Minimize a Laplacian objective with a penalty on unlabeled samples that several classes score positive.
 
-    The objective is [per] Eq. (10): a loss on the labelled rows, the norm of the deformed space, and
-    ``penalty`` times the smoothed charge, summed over all other rows. A smoothing below 0.01 is reached in
-    stages of a tenth.
+    The objective is [per] Eq. (10): a loss on the labeled samples, the norm of the deformed space, and
+    ``penalty`` times the smoothed penalty :class:`weakly.regularizers.Exclusive`, summed over ``others``, by
+    default all samples that are not labeled. A smoothing below 0.01 is reached in stages of a tenth.
 
-    Parameters
-    ----------
-    space : DeformedSpace
-        The space; it is factored, if it was not before.
-    rows : ndarray of shape (n_labeled,)
-        Labelled rows.
-    targets : ndarray of shape (n_labeled, n_classes)
-        Signs, +1 or -1.
-    weights : ndarray of shape (n_labeled,)
-        Weights of the labelled rows.
-    penalty : float
-        Weight of the charge, at least 0.
-    exclusive : {"sum", "pairs"}, default="sum"
-        What is charged, see :class:`weakly.regularizers.Exclusive`.
-    smoothing : float, default=0.01
-        Where positive parts are rounded off.
-    loss : str or Loss, default="squared_hinge"
-        A smooth loss of :mod:`weakly.losses`.
-    start : ndarray of shape (n_params, n_classes), optional
-        Where to begin; zero by default.
-    solver : {"lbfgs", "apg", "paper"}, default="lbfgs"
-        L-BFGS or accelerated gradients with restarts, in the metric of the space; or the paper's Algorithm 1
-        with its constant, Eq. (12), for exact kernels: so large that nothing moves but on tiny problems.
-    tol : float, default=1e-6
-        Norm of the gradient relative to that at zero.
-    max_iter : int, default=1000
-        Most gradients.
-    callback : callable, optional
-        Sees the scores after each step; the method stops where it returns True.
-    others : ChargedRows, optional
-        The rows that are charged; by default those of the space that are not labelled.
+    The solver is "lbfgs" or "apg", L-BFGS or accelerated gradients with restarts, in the metric of the
+    space; or "paper", the paper's Algorithm 1 with its constant, Eq. (12), for exact kernels: so large that
+    nothing moves but on tiny problems. It begins at zero by default. ``callback`` sees the scores after each
+    step.
 
-    Returns
-    -------
-    SolverResult
-        ``x`` holds the parameters; ``criterion`` is the relative norm of the gradient. Histories are those of
-        the last stage.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.sparse as sp
-    >>> from weakly.manifold._exclusive_solver import solve_exclusive
-    >>> from weakly.spaces import KernelSpace, deform
-    >>> space = deform(KernelSpace(np.eye(3) + 0.5), sp.csr_array((3, 3)), ambient=0.1, graph=0.0)
-    >>> signs = np.array([[1.0, -1.0], [1.0, 1.0]])  # the second is of both classes
-    >>> free, charged = (
-    ...     solve_exclusive(space, np.array([0, 1]), signs, np.ones(2), penalty=penalty) for penalty in (0, 9)
-    ... )
-    >>> [round(float(space.scores(theta)[2, 0]), 2) for theta in (free.x, charged.x)]
-    [0.48, 0.01]
+    ``criterion`` is the norm of the gradient relative to that at zero. Histories are those of the last
+    stage.
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver is {solver!r}: use one of {', '.join(SOLVERS)}.")
@@ -114,7 +71,7 @@ def solve_exclusive(
         for width in (_stages(smoothing) if penalty > 0 and solver != "paper" else [smoothing])
     ]
     descend = {"lbfgs": descend_lbfgs, "apg": descend_accelerated, "paper": _descend_as_printed}[solver]
-    watch = (lambda u: callback(u.scores)) if callback is not None else (lambda u: None)
+    watch = None if callback is None else (lambda u: callback(u.scores))
     plain = whiten(space) if space.graph > 0 and solver != "paper" else None
     if plain is None:
         return _solve_stages(space, stages, theta, descend, tol, max_iter, watch)
@@ -132,7 +89,7 @@ def _solve_stages(
     descend: Callable[[MetricProblem, Element, float], Iterates],
     tol: float,
     max_iter: int,
-    watch: Watch,
+    watch: Callable[[Element], object] | None,
 ) -> SolverResult:
     """One smoothing after the other, each from the end of the one before; all but the last roughly."""
     n_iter = 0
@@ -163,7 +120,7 @@ def _stages(smoothing: float) -> list[float]:
 
 
 class ChargedRows(Protocol):
-    """Rows that pay a charge, as functions of the scores of the rows of a space."""
+    """Samples with a penalty, as functions of the scores of the samples of a space."""
 
     def value(self, charge: Exclusive, scores: np.ndarray) -> float: ...
     def slope(self, charge: Exclusive, scores: np.ndarray) -> np.ndarray: ...
@@ -171,32 +128,17 @@ class ChargedRows(Protocol):
 
 
 class OtherRows:
-    """All rows of a space but some.
-
-    Parameters
-    ----------
-    n_rows : int
-        Rows of the space.
-    rows : ndarray of int
-        Those that pay nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.manifold._exclusive_solver import OtherRows
-    >>> OtherRows(3, np.array([1])).n_shared(np.array([[1.0, 2.0], [3.0, 3.0], [4.0, -1.0]]), 0.5)
-    1
-    """
+    """All samples of a space but some."""
 
     def __init__(self, n_rows: int, rows: np.ndarray) -> None:
         self.rows = np.setdiff1d(np.arange(n_rows), rows)
 
     def value(self, charge: Exclusive, scores: np.ndarray) -> float:
-        """What they pay together."""
+        """Their penalty."""
         return float(charge.value(scores[self.rows]).sum())
 
     def slope(self, charge: Exclusive, scores: np.ndarray) -> np.ndarray:
-        """Its derivative by the scores of all rows."""
+        """Its derivative by the scores of all samples."""
         slopes = np.zeros(scores.shape)
         slopes[self.rows] = charge.gradient(scores[self.rows])
         return slopes
@@ -211,7 +153,7 @@ def n_shared(scores: np.ndarray, threshold: float) -> int:
 
 
 class _Claims:
-    """Loss of the labelled rows and charge on all others: [per] Eqs. (8) and (9) print sums over all."""
+    """Loss of the labeled samples and penalty on all others: [per] Eqs. (8) and (9) print sums over all."""
 
     def __init__(
         self,
@@ -250,8 +192,10 @@ def _descend_as_printed(problem: MetricProblem, u: Element, scale: float) -> Ite
         raise ValueError("solver='paper' is written for exact kernels: use 'lbfgs' or 'apg'.")
     constant = _printed_constant(space, claims, problem.value(u))
     alpha = beta = u.theta
+    lowest = np.inf
     for t in count(1):
-        yield u, problem.value(u), problem.norm(problem.gradient(u)) / scale
+        lowest = min(lowest, problem.value(u))
+        yield u, lowest, problem.norm(problem.gradient(u)) / scale
         share = 2 / (t + 1)
         at = problem.element((1 - share) * alpha + share * beta)
         slope = space.base.scores(at.image + claims.slope(at.scores))

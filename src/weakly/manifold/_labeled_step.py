@@ -1,22 +1,24 @@
-"""The step on the side of the functions: near to given values on all rows, right on the labelled ones.
+"""The step on the side of the functions: near to given values on all rows, right on the labeled ones.
 
 For columns ``e`` of values it finds ::
 
-    min_f  sum_labelled w_i loss(y_i, f_i)  +  a/2 ||f||^2  +  r/2 ||f - e||^2
+    min_f  sum_labeled w_i loss(y_i, f_i)  +  a/2 ||f||^2  +  r/2 ||f - e||^2
 
 Without the loss the answer is the smoother ``G e`` of the space with penalty ``a / r``. The loss adds a pull
-``c`` on the labelled rows: the answer is ``G (e + c / r)``, and ``c`` solves a problem of their number alone,
+``c`` on the labeled rows: the answer is ``G (e + c / r)``, and ``c`` solves a problem of their number alone,
 with the kernel ``G_ll / r`` and the scores ``(G e)_l`` as offsets.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as sla
 
 from weakly.losses import Loss, resolve_loss
+from weakly.manifold._follow import follow
 from weakly.rows._device import to_host
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._result import SolverResult
@@ -26,17 +28,7 @@ from weakly.spaces import KernelSpace, Smoother
 
 @dataclass(frozen=True)
 class FunctionPoint:
-    """A function given by the values it was made from.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_columns)
-        ``e + c / r``.
-    scores : ndarray of shape (n_rows, n_columns)
-        ``f = G (e + c / r)``.
-    intercept : ndarray of shape (n_columns,) or float
-        The ``b`` of the hinge.
-    """
+    """A function ``f = G (e + c / r)``, its ``scores``, with the ``values`` that it was made from."""
 
     values: np.ndarray
     scores: np.ndarray
@@ -46,23 +38,9 @@ class FunctionPoint:
 class LabeledStep:
     """The step, with everything that no ``e`` changes prepared once.
 
-    Parameters
-    ----------
-    smoother : Smoother
-        Of the space, with the penalty ``a / r``.
-    rows : ndarray of shape (n_labeled,)
-        Labelled rows.
-    targets : ndarray of shape (n_labeled, n_columns)
-        ``y``.
-    weights : ndarray of shape (n_labeled,)
-        ``w``.
-    loss : str or Loss
-        A loss of :mod:`weakly.losses`; the hinge has an intercept: ``max(1 - y_i (f_i + b), 0)``.
-    coupling : float
-        ``r``.
-    tol : float, default=1e-4
-        Of the hinge, in units of the scores, and of the relative gradient of smooth losses: the steps around
-        it are not exact either.
+    ``smoother`` has the penalty ``a / r``, where ``r`` is the ``coupling``. The hinge has an intercept:
+    ``max(1 - y_i (f_i + b), 0)``. ``tol`` is that of the hinge, in units of the scores, and of the relative
+    gradient of smooth losses: the steps around it are not exact either.
     """
 
     def __init__(
@@ -107,7 +85,7 @@ class LabeledStep:
         return np.column_stack([fit_rows(space, loss, offset=0.0, tol=self.tol).theta for loss in losses])
 
     def objective(self, point: FunctionPoint, ambient: float) -> float:
-        """``sum_labelled w_i loss(y_i, f_i) + a/2 ||f||^2``, summed over columns."""
+        """``sum_labeled w_i loss(y_i, f_i) + a/2 ||f||^2``, summed over columns."""
         theta = self.smoother.parameters(point.values, point.scores)
         near = to_host(point.scores[self.rows]) + point.intercept
         losses = self.loss.value(self.targets, near)
@@ -116,14 +94,9 @@ class LabeledStep:
 
 @dataclass(frozen=True, slots=True)
 class CutDetail:
-    """Detail of methods that cut a graph and keep the cut beside the function in ``x``.
+    """Detail of methods that cut a graph and keep the values on the graph beside the function in ``x``.
 
-    Parameters
-    ----------
-    graph_side : ndarray of shape (n_samples, n_columns)
-        Values of the samples on the graph.
-    start_energies : ndarray or None, default=None
-        Energy reached from each start, of a fit that tries several and keeps the lowest.
+    ``start_energies`` are those reached from each start, for a fit that keeps the lowest of several.
     """
 
     graph_side: np.ndarray
@@ -135,17 +108,20 @@ def norm(values: np.ndarray) -> float:
     return float((values * values).sum()) ** 0.5
 
 
-def report(
-    smoother: Smoother,
-    point: FunctionPoint,
-    graph_side: np.ndarray,
-    history: list[tuple[float, float]],
-    status: str,
-) -> SolverResult:
-    """The result of an iteration between a function and the graph; ``history`` has an entry for the start.
+# A function and the values on the graph, the objective, and the criterion.
+CutIterate = tuple[tuple[FunctionPoint, np.ndarray], float, float]
 
-    It is on the host, wherever the iteration was.
-    """
+
+def follow_cut(
+    smoother: Smoother,
+    iterates: Iterator[CutIterate],
+    tol: float,
+    max_iter: int,
+    callback: Callable[[], object] | None,
+) -> SolverResult:
+    """The result of an iteration between a function and the graph; on the host, wherever that runs."""
+    watch = None if callback is None else lambda _: callback()
+    (point, graph_side), history, status = follow(iterates, tol, max_iter, watch)
     objectives, criteria = np.array(history).T
     return SolverResult(
         x=to_host(smoother.parameters(point.values, point.scores)),

@@ -1,4 +1,4 @@
-"""Laplacian regularised least squares: regressor."""
+"""Laplacian regularized least squares: regressor."""
 
 import numpy as np
 from sklearn.base import RegressorMixin

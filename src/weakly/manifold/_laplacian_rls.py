@@ -1,4 +1,4 @@
-"""Laplacian regularised least squares: classifier."""
+"""Laplacian regularized least squares: classifier."""
 
 from weakly._compat import StrOptions
 from weakly.estimators._docstrings import fill_doc

@@ -64,15 +64,7 @@ class Element:
 
 @dataclass(frozen=True, eq=False)
 class MetricProblem:
-    """Minimise ``loss(f) + ||f||^2 / 2`` over a deformed space.
-
-    Parameters
-    ----------
-    space : DeformedSpace
-        The space; it is factored, if it was not before.
-    loss : SlopedLoss
-        The loss.
-    """
+    """Minimize ``loss(f) + ||f||^2 / 2`` over a deformed space, which is factored if it was not before."""
 
     space: DeformedSpace
     loss: SlopedLoss

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,31 +13,11 @@ _NOISE = 1e-11  # of a gradient, relative to the function
 _PATIENCE = 10  # steps in a row that gain nothing
 _GROWTH, _RELIEF = 2.0, 0.9  # of the constant of the accelerated method, where it was too small and where not
 
-History = list[tuple[float, float]]
-Iterates = Iterator[tuple[Element, float, float]]  # points, their objectives and relative gradients
-Watch = Callable[[Element], object]
-
-
-def follow(iterates: Iterates, tol: float, max_iter: int, watch: Watch) -> tuple[Element, History, str]:
-    """Follow a method until its gradient is small, it has no further point, or ``watch`` returns True."""
-    u, value, criterion = next(iterates)
-    history = [(value, criterion)]
-    try:
-        while history[-1][1] > tol and len(history) <= max_iter:
-            found = next(iterates, None)
-            if found is None:
-                return u, history, "stalled"
-            u, value, criterion = found
-            history.append((min(value, history[-1][0]), criterion))
-            if watch(u):
-                return u, history, "stopped"
-    except KeyboardInterrupt:
-        return u, history, "interrupted"
-    return u, history, "converged" if history[-1][1] <= tol else "max_iter"
+Iterates = Iterator[tuple[Element, float, float]]  # points, lowest objectives and relative gradients
 
 
 def descend_lbfgs(problem: MetricProblem, u: Element, scale: float) -> Iterates:
-    """Minimise by L-BFGS with inner products of the space; ``scale`` is what gradients are compared with."""
+    """Minimize by L-BFGS with inner products of the space; ``scale`` is what gradients are compared with."""
     gradient = problem.gradient(u)
     lowest, criterion = problem.value(u), problem.norm(gradient) / scale
     yield u, lowest, criterion
@@ -58,7 +38,7 @@ def descend_lbfgs(problem: MetricProblem, u: Element, scale: float) -> Iterates:
         if curvature > 0 and problem.inner(change, change) > _NOISE**2 * problem.inner(moved, moved):
             pairs = [*pairs, (step, change, curvature)][-_MEMORY:]
         u, gradient = moved, ahead
-        yield u, value, criterion
+        yield u, lowest, criterion
 
 
 def _two_loops(
@@ -79,7 +59,7 @@ def _two_loops(
 
 
 def descend_accelerated(problem: MetricProblem, u: Element, scale: float) -> Iterates:
-    """Minimise by accelerated gradients, the constant found on the way, with restarts where it would rise."""
+    """Minimize by accelerated gradients, the constant found on the way, with restarts where it would rise."""
     gradient, lowest = problem.gradient(u), problem.value(u)
     yield u, lowest, problem.norm(gradient) / scale
     ahead, ahead_gradient, momentum, constant = u, gradient, 1.0, 1.0
@@ -99,7 +79,7 @@ def descend_accelerated(problem: MetricProblem, u: Element, scale: float) -> Ite
         grown = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         before, u, lowest = u, moved, min(reached, lowest)
         gradient = problem.gradient(u)
-        yield u, reached, problem.norm(gradient) / scale
+        yield u, lowest, problem.norm(gradient) / scale
         share = (momentum - 1) / grown
         ahead = u.plus(u.plus(before, -1.0), share)
         ahead_gradient, momentum, constant = problem.gradient(ahead), grown, _RELIEF * constant

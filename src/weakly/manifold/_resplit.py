@@ -23,22 +23,10 @@ _DENSE_ROWS = 200  # up to this many, all eigenvectors are as fast as a few
 
 
 class SweepCut(NamedTuple):
-    """A threshold of values on a graph.
+    """A threshold of values on a graph: those above ``level`` are on the positive side.
 
-    Parameters
-    ----------
-    level : float
-        Rows with values above are on the positive side.
-    ratio : float
-        Cheeger ratio of that side; infinite where values are constant.
-    n_wrong : int
-        Labelled rows on the wrong side.
-
-    Examples
-    --------
-    >>> from weakly.manifold._resplit import SweepCut
-    >>> SweepCut(level=0.3, ratio=0.5, n_wrong=0).ratio
-    0.5
+    ``ratio`` is the Cheeger ratio of that side, infinite where values are constant; ``n_wrong`` counts
+    labeled samples on the wrong side.
     """
 
     level: float
@@ -54,35 +42,11 @@ def sweep_cut(
     *,
     least_share: float = 0.0,
 ) -> SweepCut:
-    """Find the threshold of a column of values with the lowest Cheeger ratio.
+    """Find the threshold of a column of values with the lowest Cheeger ratio, midway between two of them.
 
-    Parameters
-    ----------
-    graph : Graph
-        The graph.
-    values : ndarray of shape (n_rows,)
-        Values of all rows.
-    rows : ndarray of shape (n_labeled,), optional
-        Labelled rows. Only levels are considered that leave as few of them as possible on the wrong side.
-    signs : ndarray of shape (n_labeled,), optional
-        Positive for the labelled rows that belong above the level.
-    least_share : float, default=0.0
-        Least share of the rows on either side. Where ties allow no such level, any other is.
-
-    Returns
-    -------
-    SweepCut
-        The level, in the middle between two values, its ratio, and how many labelled rows it gets wrong.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.graphs import affinity_graph
-    >>> from weakly.manifold._resplit import sweep_cut
-    >>> path = affinity_graph([[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]])
-    >>> cut = sweep_cut(path, np.array([0.0, 0.1, 0.5, 0.6]))
-    >>> round(cut.level, 3), round(cut.ratio, 3)
-    (0.3, 0.5)
+    Of the levels, only those count that leave as few labeled samples as possible on the wrong side; positive
+    ``signs`` belong above. ``least_share`` is the least fraction of the samples on either side; where ties
+    allow no such level, any other is taken.
     """
     n_rows = graph.n_rows
     order = np.argsort(values, kind="stable")
@@ -100,7 +64,7 @@ def sweep_cut(
     ratios = np.where(allowed, _cuts(graph, rank) / smaller, np.inf)
     best = int(ratios.argmin())
     middle = ordered[best] / 2 + ordered[best + 1] / 2
-    level = middle if middle < ordered[best + 1] else ordered[best]  # between neighbouring floats is nothing
+    level = middle if middle < ordered[best + 1] else ordered[best]  # between neighboring floats is nothing
     return SweepCut(float(level), float(ratios[best]), int(wrong[best]))
 
 
@@ -114,7 +78,7 @@ def _cuts(graph: Graph, rank: np.ndarray) -> np.ndarray:
 
 
 def _count_wrong(rank: np.ndarray, rows: np.ndarray | None, signs: np.ndarray | None) -> np.ndarray:
-    """Labelled rows on the wrong side when the first ``t + 1`` rows of an order are below the level."""
+    """Labeled rows on the wrong side when the first ``t + 1`` rows of an order are below the level."""
     if rows is None or signs is None:
         return np.zeros(len(rank), dtype=np.intp)
     up = np.bincount(rank[rows[signs > 0]], minlength=len(rank))
@@ -131,36 +95,9 @@ def diffuse_codes(
     *,
     n_steps: int = 15,
 ) -> np.ndarray:
-    """Soften classes by some steps of the random walk.
+    """Soften classes by some steps of the random walk: the chance to be at a sample of each class after it.
 
-    Parameters
-    ----------
-    graph : Graph
-        The graph.
-    codes : ndarray of shape (n_rows,)
-        Class of each row, from 0.
-    rows : ndarray of shape (n_labeled,)
-        Labelled rows.
-    row_codes : ndarray of shape (n_labeled,)
-        Their classes, which override ``codes`` before the first step.
-    n_classes : int
-        Number of classes.
-    n_steps : int, default=15
-        Steps.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes)
-        The chance to be at a row of each class after the walk; rows sum to 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.graphs import affinity_graph
-    >>> from weakly.manifold._resplit import diffuse_codes
-    >>> path = affinity_graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    >>> diffuse_codes(path, np.array([0, 1, 1]), np.array([0]), np.array([0]), 2, n_steps=1).tolist()
-    [[0.0, 1.0], [0.5, 0.5], [0.0, 1.0]]
+    The classes of the labeled samples, ``row_codes``, override ``codes`` before the first step.
     """
     return _diffuse(graph.laplacian("random-walk"), codes, rows, row_codes, n_classes, n_steps)
 
@@ -194,54 +131,17 @@ def resplit_pairs(
 ) -> SolverResult:
     """Split the union of two classes anew where that lowers its Cheeger ratio and the labels allow it.
 
-    A round takes as many pairs of classes as there are classes, those with the highest ratio between them.
-    A union is swept along the leading eigenvectors of its own random walk. The best cut replaces the split if
-    its ratio is lower by 2 %, it gets no more labelled rows of the two classes wrong, and the given classes
-    say clearly which part is which. Between rounds the classes are smoothed by :func:`diffuse_codes`. With
-    two classes this starts from several eigenvectors.
+    A round takes as many pairs of classes as there are classes, those with the highest ratio between them. A
+    union is swept along the ``n_vectors`` leading eigenvectors of its own random walk, with a least fraction
+    ``least_share`` of it on either side. The best cut replaces the split if its ratio is lower by 2 %, it
+    gets no more labeled samples of the two classes wrong, and the given classes say clearly which part is
+    which. Between rounds the classes are smoothed by :func:`diffuse_codes`. With two classes this starts
+    from several eigenvectors.
 
-    Parameters
-    ----------
-    graph : Graph
-        The graph.
-    codes : ndarray of shape (n_rows,)
-        Class of each row to start from.
-    rows : ndarray of shape (n_labeled,)
-        Labelled rows.
-    row_codes : ndarray of shape (n_labeled,)
-        Their classes.
-    n_vectors : int, default=3
-        Eigenvectors per union.
-    least_share : float, default=0.2
-        Least share of a part in its union.
-    n_steps : int, default=15
-        Steps of the random walk between rounds.
-    max_iter : int, default=5
-        Most rounds.
-
-    Returns
-    -------
-    SolverResult
-        ``x`` holds the new classes; the old ones if no split was replaced. ``n_iter`` counts the splits that
-        were. Histories start with the given classes and have an entry per round: ``objective`` is the sum of
-        the Cheeger ratios of all classes, which need not fall with that of a pair, ``criterion`` the number
-        of splits replaced in the round (of pairs, at the start).
-
-    See Also
-    --------
-    solve_poisson : Scores whose largest column makes classes to start from.
-    sweep_cut : The sweep.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.graphs import affinity_graph
-    >>> from weakly.manifold._resplit import resplit_pairs
-    >>> weights = np.kron(np.eye(2), np.ones((3, 3)))
-    >>> weights[2, 3] = weights[3, 2] = 0.1
-    >>> wrong, ends = np.array([0, 1, 1, 1, 1, 1]), np.array([0, 5])
-    >>> resplit_pairs(affinity_graph(weights), wrong, ends, np.array([0, 1])).x.tolist()
-    [0, 0, 0, 1, 1, 1]
+    ``x`` holds the new classes; the old ones if no split was replaced. ``n_iter`` counts the splits that
+    were. Histories start with the given classes and have an entry per round: ``objective`` is the sum of
+    the Cheeger ratios of all classes, which need not fall with that of a pair, ``criterion`` the number
+    of splits replaced in the round (of pairs, at the start).
     """
     n_classes = int(max(codes.max(initial=-1), row_codes.max(initial=-1))) + 1
     labels = np.full(graph.n_rows, -1)

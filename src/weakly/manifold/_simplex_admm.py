@@ -13,14 +13,14 @@ cancel in the sum over classes: the penalty of ``f`` is that of ``h`` and a cons
 ``h``. The scores are the same, and there is a solution even in features that cannot sum to 1 on every row.
 
 **The coupling is a change of space.** The step for ``f`` adds ``r/2 ||f - e||^2``. It joins the norm, whose
-graph part becomes ``g L + r I``; without a loss the minimiser is ``T^-1 A* r e``, and the loss adds to it the
-solution of a supervised problem on the labelled rows. One factorisation serves all iterations and classes.
+graph part becomes ``g L + r I``; without a loss the minimizer is ``T^-1 A* r e``, and the loss adds to it the
+solution of a supervised problem on the labeled rows. One factorization serves all iterations and classes.
 (A coupling may differ from row to row: the projection of a row does not depend on it.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ import scipy.sparse as sp
 
 from weakly.graphs._anchors import AnchorLaplacian
 from weakly.losses import LOSSES
+from weakly.manifold._follow import follow
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._result import SolverResult
 from weakly.solvers._simplex import project_simplex
@@ -40,8 +41,8 @@ from weakly.spaces import (
 )
 
 _RELAXATION = 1.6  # [boyd2011] section 3.4.3
-_PRECISION = 100  # of the hinge on the labelled rows, compared to the tolerance
-_LARGEST_ERROR = 1e-3  # of the factorisation; beyond it the scores cannot be trusted
+_PRECISION = 100  # of the hinge on the labeled rows, compared to the tolerance
+_LARGEST_ERROR = 1e-3  # of the factorization; beyond it the scores cannot be trusted
 # Of the default coupling, found by trying: a factor, and the least penalty, as a part of the loss.
 _COUPLING = {"squared": 0.4, "squared_hinge": 1.0, "hinge": 1.0}
 _LEAST_PENALTY = 0.1
@@ -59,73 +60,25 @@ def solve_simplex(
     max_iter: int = 1000,
     callback: Callable[[np.ndarray], bool | None] | None = None,
 ) -> SolverResult:
-    """Minimise a Laplacian objective over scores that lie on the simplex, by ADMM.
+    """Minimize a Laplacian objective over scores that lie on the simplex, by ADMM.
 
-    Parameters
-    ----------
-    space : DeformedSpace
-        The space of the problem without the constraint; its factorisation is not used.
-    rows : ndarray of shape (n_labeled,)
-        Labelled rows.
-    targets : ndarray of shape (n_labeled, n_columns)
-        Targets, a column for each class: 0 or 1 for "squared", -1 or +1 for the hinge losses.
-    weights : ndarray of shape (n_labeled,)
-        Weights of the labelled rows; positive for "hinge".
-    loss : {"squared", "squared_hinge", "hinge"}, default="squared"
-        The loss; "hinge" comes with an intercept. On the simplex no score is beyond the margin, and
-        "squared_hinge" is the squared loss of the signs.
-    coupling : float or None, default=None
-        Weight ``r`` that holds ``f`` and ``q`` together, on labelled rows more by the weight of the loss. It
-        changes the number of iterations, not the solution. ``None`` sets it from loss and penalties.
-    tol : float, default=1e-4
-        Largest relative residual at the solution.
-    max_iter : int, default=1000
-        Most iterations.
-    callback : callable, optional
-        ``callback(f)`` after each iteration, with the shares of all rows; True stops.
+    Targets are 0 or 1 for "squared", -1 or +1 for the hinge losses; "hinge" comes with an intercept and
+    takes positive weights. On the simplex no score is beyond the margin, and "squared_hinge" is the squared
+    loss of the signs. ``coupling`` is the weight ``r`` that holds ``f`` and ``q`` together, on labeled
+    samples more by the weight of the loss. It changes the number of iterations, not the solution; ``None``
+    sets it from loss and penalties. ``callback(f)`` sees the class proportions of all samples.
 
-    Returns
-    -------
-    SolverResult
-        ``x`` holds parameters of ``h = f - 1/C``. The shares of the classes are ``space.scores(x) + 1/C``, on
-        the simplex to the tolerance; the scores that the loss sees are ``space.scores(x) + intercept``.
-        ``objective`` has the penalty of ``h``, and ``criterion`` is the larger of the primal and the dual
-        residual, relative to the shares and to the forces on them. Where the factorisation is too inexact,
-        the status is "stalled", and the last criterion is its error.
-
-    See Also
-    --------
-    solve_restricted : Without the constraint.
-    project_simplex : The step for ``q``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.graphs import affinity_graph
-    >>> from weakly.manifold._simplex_admm import solve_simplex
-    >>> from weakly.spaces import KernelSpace, deform
-    >>> laplacian = affinity_graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).laplacian("unnormalized")
-    >>> space = deform(KernelSpace(np.eye(3)), laplacian, ambient=1e-9, graph=1.0)
-    >>> result = solve_simplex(space, np.array([0, 2]), np.eye(2), np.full(2, 1e6))
-    >>> (space.scores(result.x) + 1 / 2).round(3).tolist()
-    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    ``x`` holds parameters of ``h = f - 1/C``. The proportions of the classes are ``space.scores(x) + 1/C``,
+    on the simplex to the tolerance; the scores that the loss sees are ``space.scores(x) + intercept``.
+    ``objective`` has the penalty of ``h``, and ``criterion`` is the larger of the primal and the dual
+    residual, relative to the proportions and to the forces on them. Where the factorization is too inexact,
+    the status is "stalled", and the last criterion is its error.
     """
     _check(space, loss, coupling)
     problem = _Problem(space, rows, targets.astype(np.float64), weights.astype(np.float64), loss)
     splitting = _split(problem, problem.default_coupling if coupling is None else float(coupling), tol)
-    point = splitting.start()
-    history = [(problem.objective(point), point.criterion)]
-    status = "max_iter"
-    try:
-        while status == "max_iter" and len(history) <= max_iter:
-            point = splitting.advance(point)
-            history.append((problem.objective(point), point.criterion))
-            if callback is not None and callback(point.h + problem.level):
-                status = "stopped"
-            if point.criterion <= tol:
-                status = "converged"
-    except KeyboardInterrupt:
-        history[-1], status = (problem.objective(point), point.criterion), "interrupted"
+    watch = None if callback is None else (lambda point: callback(point.h + problem.level))
+    point, history, status = follow(splitting.iterates(), tol, max_iter, watch)
     objectives, criteria = np.array(history).T
     error = splitting.error(point)
     if error > max(tol, _LARGEST_ERROR) and status != "interrupted":
@@ -158,7 +111,7 @@ class _Point(NamedTuple):
 
 @dataclass(frozen=True)
 class _Problem:
-    """What is to be minimised, and by how much it bends."""
+    """What is to be minimized, and by how much it bends."""
 
     space: DeformedSpace
     rows: np.ndarray
@@ -200,11 +153,17 @@ class _Splitting:
     step: _LabeledStep
 
     def start(self) -> _Point:
-        """Equal shares on all rows, where the pull of the loss has no counterweight."""
+        """Uniform proportions on all samples, where the pull of the loss has no counterweight."""
         space, n_columns = self.coupled, self.problem.targets.shape[1]
         zeros = np.zeros((space.n_rows, n_columns), dtype=space.dtype)
         theta, intercept = np.zeros((space.n_params, n_columns)), np.full(n_columns, self.problem.level)
         return _Point(theta, zeros, intercept, zeros, zeros + self.problem.level, zeros, criterion=1.0)
+
+    def iterates(self) -> Iterator[tuple[_Point, float, float]]:
+        point = self.start()
+        while True:
+            yield point, self.problem.objective(point), point.criterion
+            point = self.advance(point)
 
     def advance(self, point: _Point) -> _Point:
         space, rows, r, level = self.coupled, self.problem.rows, self.r, self.problem.level
@@ -225,7 +184,7 @@ class _Splitting:
         return _Point(theta, h, labeled.intercept, pull, new_q, new_multipliers, criterion)
 
     def error(self, point: _Point) -> float:
-        """Relative residual of ``T theta = A* pull``, which the factorisation was to solve."""
+        """Relative residual of ``T theta = A* pull``, which the factorization was to solve."""
         wanted = self.coupled.base.adjoint(point.pull)
         return _relative(self.coupled.image(point.theta) - wanted, wanted)
 
@@ -248,14 +207,14 @@ def _split(problem: _Problem, coupling: float, tol: float) -> _Splitting:
 
 
 class _Labeled(NamedTuple):
-    """What the loss adds: parameters, minus its gradient on the labelled rows, and the intercept."""
+    """What the loss adds: parameters, minus its gradient on the labeled rows, and the intercept."""
 
     theta: np.ndarray
     forces: np.ndarray
     intercept: np.ndarray
 
 
-_LabeledStep = Callable[[np.ndarray], _Labeled]  # from the scores of the labelled rows without the loss
+_LabeledStep = Callable[[np.ndarray], _Labeled]  # from the scores of the labeled rows without the loss
 
 
 def _ridge_step(small: Restriction, targets: np.ndarray, weights: np.ndarray, level: float) -> _LabeledStep:

@@ -1,4 +1,4 @@
-"""Total variation on a graph: regularised least squares and support vector machine."""
+"""Total variation on a graph: regularized least squares and support vector machine."""
 
 from numbers import Real
 

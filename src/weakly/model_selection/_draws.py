@@ -44,11 +44,11 @@ class LabelDraw:
 
     @property
     def train(self):
-        """Labelled and unlabelled rows, ascending."""
+        """Labeled and unlabeled rows, ascending."""
         return np.sort(np.concatenate([self.labeled, self.unlabeled]))
 
     def mask(self, y):
-        """Hide the labels of all rows but the labelled ones.
+        """Hide the labels of all rows but the labeled ones.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class LabelDraw:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelDraws:
-    """Draw labelled, unlabelled and test rows from fully labelled data, again and again.
+    """Draw labeled, unlabeled and test rows from fully labeled data, again and again.
 
     Each draw shuffles the rows within their classes; how many rows of a class go to which part is the same
     in all draws. Every class gets at least one label. With the same ``random_state``, draw ``i`` does not
@@ -78,11 +78,11 @@ class LabelDraws:
     n_per_class : int or None, default=None
         Labels of each class. Give either this or ``fraction``.
     fraction : float or None, default=None
-        Share of the rows outside the test part that are labelled, in (0, 1]; rounded in each class, and
+        Share of the rows outside the test part that are labeled, in (0, 1]; rounded in each class, and
         at least one.
     test_size : int, float or None, default=None
         Number or share of rows held out, in proportion to the classes; ``None`` holds out none, for
-        experiments that are scored on the unlabelled rows.
+        experiments that are scored on the unlabeled rows.
     n_repeats : int, default=10
         Number of draws.
     random_state : int, RandomState instance or None, default=0
@@ -140,7 +140,7 @@ class LabelDraws:
         Raises
         ------
         ValueError
-            If a row of ``y`` is unlabelled or a class has too few rows.
+            If a row of ``y`` is unlabeled or a class has too few rows.
         """
         check_consistent_length(X, y)
         view = encode_labels(y)

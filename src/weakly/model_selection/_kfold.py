@@ -1,4 +1,4 @@
-"""Cross-validation that tests on labelled rows and trains on the others, unlabelled ones included."""
+"""Cross-validation that tests on labeled rows and trains on the others, unlabeled ones included."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from weakly.rows._unlabeled import find_unlabeled
 
 @fill_doc
 class PartiallyLabeledKFold(BaseCrossValidator):
-    """K-fold over the labelled rows; every unlabelled row is in every training part.
+    """K-fold over the labeled rows; every unlabeled row is in every training part.
 
-    The labelled rows, ordered by class, are dealt to the folds in turn. The test parts partition them;
+    The labeled rows, ordered by class, are dealt to the folds in turn. The test parts partition them;
     their sizes differ by one at most, and so do the counts of each class in them. A class with fewer rows
-    than folds is spread over as many folds as it has rows. A class with a single labelled row keeps that
+    than folds is spread over as many folds as it has rows. A class with a single labeled row keeps that
     row in all training parts and is never tested: a model cannot be asked for a class it never saw.
 
     Parameters
@@ -27,7 +27,7 @@ class PartiallyLabeledKFold(BaseCrossValidator):
     n_splits : int, default=5
         Number of folds, at least 2.
     stratify : bool, default=True
-        Deal class by class. With False the labelled rows are dealt in order, whatever their labels, and
+        Deal class by class. With False the labeled rows are dealt in order, whatever their labels, and
         none is kept back: the choice for regression.
     shuffle : bool, default=False
         Shuffle the rows, within each class if ``stratify``, before they are dealt.
@@ -41,8 +41,8 @@ class PartiallyLabeledKFold(BaseCrossValidator):
 
     See Also
     --------
-    LabelDraws : Repeated draws of the labelled rows, for experiments.
-    labeled_scorer : Scores of labelled rows only, for other splitters.
+    LabelDraws : Repeated draws of the labeled rows, for experiments.
+    labeled_scorer : Scores of labeled rows only, for other splitters.
     PartiallyLabeled : Voting, stacking, bagging, calibration on partially labeled data.
 
     Notes
@@ -109,7 +109,7 @@ class PartiallyLabeledKFold(BaseCrossValidator):
         X : array-like of shape (n_rows, n_features) or None
             Only its length is used.
         y : array-like of shape (n_rows,)
-            Targets, some of them unlabelled.
+            Targets, some of them unlabeled.
         groups : object, default=None
             Ignored; here for compatibility.
 
@@ -150,7 +150,7 @@ class PartiallyLabeledKFold(BaseCrossValidator):
         return fold
 
     def _strata(self, y):
-        """Labelled rows and the stratum of each."""
+        """Labeled rows and the stratum of each."""
         if self.stratify:
             view = encode_labels(y, unlabeled=self.unlabeled)
             return view.labeled, view.labeled_codes

@@ -142,10 +142,10 @@ def _result(bags: _Bags, begin: ManyMinima, end: ManyMinima, max_iter: int) -> S
 
 
 class _Bags(NamedTuple):
-    """Rows of all bags, those of positive ones first, in units in which one minimiser fits all data.
+    """Rows of all bags, those of positive ones first, in units in which one minimizer fits all data.
 
-    Rows are centred, unless they are sparse, and multiplied by units such that all first scales are equal and
-    the sum of their squares is 1. The parameters of a concept are the scales ``r`` in these units, its
+    Rows are centered, unless they are sparse, and multiplied by units such that all first scales are equal
+    and the sum of their squares is 1. The parameters of a concept are the scales ``r`` in these units, its
     factors, and ``u = r t``, its image: ``d2 = ||r x - u||^2`` is convex in them, and not in ``(t, s)``, from
     which quasi-Newton steps take several times as long.
     """

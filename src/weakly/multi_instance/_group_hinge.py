@@ -21,7 +21,7 @@ def solve_group_hinge(
     tol: float = 1e-4,
     max_iter: int = 1_000_000,
 ) -> SolverResult:
-    """Minimise ``||f||^2 / 2 + sum_g c_g max_{i in g} max(1 - y_i (f_i + b), 0)`` over ``f`` and ``b``.
+    """Minimize ``||f||^2 / 2 + sum_g c_g max_{i in g} max(1 - y_i (f_i + b), 0)`` over ``f`` and ``b``.
 
     In the dual the coefficients of a group sum to at most its cost, which is how a bag of negative instances
     enters MI-SVM ([andrews2003] section 4); groups of one make an ordinary support vector machine.

@@ -30,7 +30,7 @@ def solve_bag_margin(
     max_iter: int = 100,
     callback: Callback | None = None,
 ) -> SolverResult:
-    """Minimise ``||f||^2 / 2 + sum_bags c_B max(1 - Y_B max_{i in B} (f_i + b), 0)`` from the means of bags.
+    """Minimize ``||f||^2 / 2 + sum_bags c_B max(1 - Y_B max_{i in B} (f_i + b), 0)`` from the means of bags.
 
     This is MI-SVM ([andrews2003] section 4): a positive bag is represented by the instance with the largest
     score, and of a negative bag the worst instance counts.
@@ -91,7 +91,7 @@ def solve_instance_margin(
     max_iter: int = 100,
     callback: Callback | None = None,
 ) -> SolverResult:
-    """Minimise ``||f||^2 / 2 + sum_i c_i max(1 - y_i (f_i + b), 0)`` over ``f``, ``b`` and labels ``y``.
+    """Minimize ``||f||^2 / 2 + sum_i c_i max(1 - y_i (f_i + b), 0)`` over ``f``, ``b`` and labels ``y``.
 
     This is mi-SVM ([andrews2003] section 3): instances of negative bags are negative, and at least one of
     each positive bag is positive. It starts with all instances of positive bags positive.

@@ -58,7 +58,7 @@ def minimize_many(
     memory: int = 10,
     callback: Callable[[np.ndarray], object] | None = None,
 ) -> ManyMinima:
-    """Minimise a smooth function from many starts by L-BFGS with Armijo's rule.
+    """Minimize a smooth function from many starts by L-BFGS with Armijo's rule.
 
     Parameters
     ----------
