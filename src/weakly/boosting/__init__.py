@@ -1,4 +1,4 @@
-"""Boosting of weak classifiers on labeled and unlabeled rows."""
+"""Boosting of weak classifiers on labeled and unlabeled samples."""
 
 from weakly.boosting._adaboost import AdaBoostMLClassifier
 from weakly.boosting._priors import graph_prior, kmeans_prior, smoothed_prior

@@ -223,6 +223,10 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
     def _stages(self, data):
         yield from self._ensembles[0].stages(data)
 
+    def _staged(self, X):
+        data, dtype = self._prepared(X)
+        return (self._columns(scores).astype(dtype) for scores in self._stages(data))
+
     def staged_decision_function(self, X):
         """Score samples after each round.
 
@@ -236,9 +240,7 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             As ``decision_function`` gives them after the last.
         """
-        data, dtype = self._prepared(X)
-        for scores in self._stages(data):
-            decisions = self._columns(scores).astype(dtype)
+        for decisions in self._staged(X):
             yield decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
     def staged_predict(self, X):
@@ -254,9 +256,7 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
         ndarray of shape (n_samples,)
             Labels.
         """
-        data, _ = self._prepared(X)
-        for scores in self._stages(data):
-            yield self._labels_of(self._columns(scores))
+        yield from map(self._labels_of, self._staged(X))
 
     @property
     def feature_importances_(self):

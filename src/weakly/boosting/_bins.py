@@ -10,21 +10,7 @@ _QUANTILE_ROWS = 200_000  # rows that quantiles are taken from
 
 
 class Bins:
-    """Cut points of every column, between values while they are few and at quantiles beyond.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Rows; ``NaN`` is a missing entry.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.boosting._bins import Bins
-    >>> X = np.array([[1.0], [5.0], [np.nan]])
-    >>> Bins(X)(np.array([[0.0], [1.5], [4.0], [np.nan]])).ravel().tolist()
-    [1, 1, 2, 0]
-    """
+    """Cut points of every feature: between values while few, at quantiles beyond. ``NaN`` is missing."""
 
     def __init__(self, X: np.ndarray) -> None:
         step = -(-len(X) // _QUANTILE_ROWS)

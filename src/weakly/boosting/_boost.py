@@ -23,21 +23,11 @@ _FOLLOWED = 1000  # unlabeled rows, at most, that are scored by trees that did n
 class Ensemble:
     """A sum of weak classifiers, and what further rounds need.
 
-    Parameters
-    ----------
-    order : ndarray of shape (n_classes,)
-        Classes, by which equal ones are told apart.
-    response : {"soft", "hard", "steepest"}
-        What a weak classifier ``C`` adds to the scores: its probabilities of the classes or 1 at the most
-        probable, less ``1 / n_classes`` so that they sum to 0.
-    scores : ndarray of shape (n_rows, n_classes)
-        Of the training rows.
-    followed : ndarray of shape (n_followed,)
-        The labeled training rows, and some unlabeled ones after them.
-    free_scores : ndarray of shape (n_followed, n_classes)
-        Their scores by the trees that did not see them.
-    free_rounds : ndarray of shape (n_followed,)
-        Rounds that had such trees.
+    A weak classifier adds its probabilities of the classes, or with ``response="hard"`` 1 at the most
+    probable, less ``1 / n_classes`` so that they sum to 0; equal classes are told apart by ``order``.
+    ``followed`` are the labeled training samples, and some unlabeled ones after them: ``free_scores`` are
+    their scores by the trees that did not see them, ``free_rounds`` the number of rounds that had such
+    trees.
     """
 
     order: np.ndarray
@@ -118,35 +108,11 @@ def boost(
     tol: float = 0.0,
     callback: Callable[..., object] = lambda *state: None,
 ) -> Ensemble:
-    """Add rounds until there are as many as wanted.
+    """Add rounds until there are ``n_rounds``, in place; an interrupt by the user ends it between two.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        Where to go on; changed.
-    learner : TreeLearner or EstimatorLearner
-        Fits weak classifiers.
-    data : object
-        Training rows, as the learner prepared them.
-    objective : Objective
-        What is descended.
-    n_rounds : int
-        Rounds in all.
-    step : float or callable
-        Factor of each weak classifier, or a function of scores and response that finds it.
-    seed : tuple of int
-        With the number of a round it decides all that is random in it.
-    patience : int or None, default=None
-        Rounds after which to stop, if in none of them the loss of held-out labeled rows became lower.
-    tol : float, default=0.0
-        By how much, relative to the lowest so far.
-    callback : callable
-        Called each round; True stops.
-
-    Returns
-    -------
-    Ensemble
-        The same one. An interrupt by the user ends it between rounds.
+    ``step`` is the factor of each weak classifier, or finds it from scores and response. ``seed`` decides
+    with the number of a round all that is random in it. After ``patience`` rounds in which the loss of
+    held-out labeled samples did not fall by ``tol``, relative to the lowest, it stops.
     """
     ensemble.status = "max_iter"
     with _until_interrupted(ensemble, data, objective):
@@ -221,6 +187,6 @@ def _follow_free(ensemble, model, step, data, objective, drawn) -> None:
 
 
 def _is_idle(losses: list, patience: int, tol: float) -> bool:
-    """Whether the last rounds brought nothing; those before the first row was held out have no loss."""
+    """Whether the last rounds brought nothing; those before the first sample was held out have no loss."""
     before, last = np.array(losses[:-patience]), np.array(losses[-patience:])
     return np.isfinite(before).any() and not (last < np.nanmin(before) * (1 - tol)).any()

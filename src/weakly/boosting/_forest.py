@@ -16,20 +16,8 @@ _DEEPEST = 1000  # stands for no limit; a tree on 4000 rows is seldom deeper tha
 class TreeRules:
     """How trees are grown.
 
-    Parameters
-    ----------
-    n_trees : int
-        Trees of a forest.
-    max_depth : int or None
-        Most splits on the way to a leaf.
-    min_samples_leaf : int
-        Fewest different rows in a leaf.
-    max_features : int
-        Features that are tried at a split, constant ones not counted.
-    is_gini : bool
-        Splits by purity of the classes, else by the weight that the two sides name rightly.
-    is_exhaustive : bool
-        Try all cuts of a feature, else a single random one.
+    ``max_features`` are tried at a split, constant ones not counted. Splits are chosen by purity, else by
+    the weight that the two sides classify rightly; of all cuts of a feature, else of a single random one.
     """
 
     n_trees: int
@@ -44,15 +32,8 @@ class TreeRules:
 class Forest:
     """Trees in flat arrays.
 
-    Parameters
-    ----------
-    arrays : tuple of ndarray
-        Where nodes, leaves and their entries of each tree start, and its levels; nodes; and the shares of
-        classes in the leaves.
-    gains : ndarray of shape (n_features,)
-        Sum of the gains of the splits on each feature.
-    n_classes : int
-        Number of classes.
+    ``arrays`` say where nodes, leaves and their entries of each tree start, and its levels; then come the
+    nodes, and the class probabilities in the leaves. ``gains`` sums the gains of the splits on each feature.
     """
 
     arrays: tuple
@@ -102,31 +83,10 @@ def grow_forest(
     seeds: np.ndarray,
     n_draws: int = 0,
 ) -> tuple[Forest, np.ndarray]:
-    """Grow trees that name the classes of weighted rows.
+    """Grow trees that classify weighted samples; also return on which samples each tree was grown.
 
-    Parameters
-    ----------
-    binned : ndarray of shape (n_rows, n_features), uint8
-        Rows.
-    target : ndarray of shape (n_rows,)
-        Class of each row.
-    weights : ndarray of shape (n_rows,)
-        Not negative, and not all 0.
-    n_classes : int
-        Number of classes.
-    rules : TreeRules
-        How trees are grown.
-    seeds : ndarray of shape (n_trees,), uint64
-        One for each tree; the result depends on nothing else, threads included.
-    n_draws : int, default=0
-        Rows drawn for each tree in proportion to their weights; 0 takes all with their weights.
-
-    Returns
-    -------
-    Forest
-        The trees.
-    ndarray of bool, shape (n_trees, n_rows)
-        Whether each tree was grown on each row.
+    The result depends on ``seeds``, one for each tree, and not on threads. ``n_draws`` samples are drawn for
+    each tree in proportion to their weights; 0 takes all with their weights, of which some must be positive.
     """
     n_rows, n_features = binned.shape
     depth = _DEEPEST if rules.max_depth is None else min(rules.max_depth, _DEEPEST)

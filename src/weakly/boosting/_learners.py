@@ -30,16 +30,10 @@ class Weak(Protocol):
 
 
 class TreeLearner:
-    """Forests of a few trees on rows binned once.
+    """Forests of a few trees on samples binned once.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Rows that set the bins.
-    rules : TreeRules
-        How trees are grown.
-    most_draws : int or None
-        Most rows drawn for a tree in proportion to their weights; ``None`` takes all with their weights.
+    At most ``most_draws`` samples are drawn for a tree in proportion to their weights; ``None`` takes all
+    with their weights.
     """
 
     def __init__(self, X: np.ndarray, rules: TreeRules, most_draws: int | None) -> None:
@@ -51,26 +45,18 @@ class TreeLearner:
         self._bins, self._rules, self._most_draws = Bins(X), rules, most_draws
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """Rows as the weak classifiers read them."""
+        """Samples as the weak classifiers read them."""
         return self._bins(X)
 
     def learn(self, data, labels, weights, n_classes, seed):
-        """Fit to weighted rows; return the classifier, and which rows each of its trees was grown on."""
+        """Fit to weighted samples; return the classifier, and on which samples each tree was grown."""
         seeds = seed.generate_state(self._rules.n_trees, np.uint64)
         n_draws = _n_draws(self._most_draws, data)
         return grow_forest(data, labels, weights, n_classes, self._rules, seeds, n_draws)
 
 
 class EstimatorLearner:
-    """Copies of a scikit-learn classifier.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Its ``fit`` takes ``sample_weight``.
-    most_draws : int or None
-        Most rows drawn for a copy in proportion to their weights; ``None`` takes all with their weights.
-    """
+    """Copies of a scikit-learn classifier whose ``fit`` takes ``sample_weight``; draws are those of trees."""
 
     def __init__(self, estimator: Any, most_draws: int | None) -> None:
         if not has_fit_parameter(estimator, "sample_weight"):
@@ -81,11 +67,11 @@ class EstimatorLearner:
         self._estimator, self._most_draws = estimator, most_draws
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """Rows as they are."""
+        """Samples as they are."""
         return X
 
     def learn(self, data, labels, weights, n_classes, seed):
-        """Fit to weighted rows; return the classifier, and which rows it was fitted to."""
+        """Fit to weighted samples; return the classifier, and which samples it was fitted to."""
         rng = np.random.default_rng(seed)
         n_draws = _n_draws(self._most_draws, data)
         if n_draws:
@@ -100,15 +86,7 @@ class EstimatorLearner:
 
 @dataclass(frozen=True, eq=False)
 class FittedEstimator:
-    """A scikit-learn classifier that knows some of the classes.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Fitted to codes of classes.
-    n_classes : int
-        Number of all classes.
-    """
+    """A scikit-learn classifier, fitted to codes of classes, that knows some of them."""
 
     estimator: Any
     n_classes: int

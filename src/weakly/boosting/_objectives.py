@@ -1,13 +1,15 @@
-"""What the rounds of a boosting method descend: a class to learn and a weight for every row.
+"""What the rounds of a boosting method descend: a class to learn and a weight for every sample.
 
-Weights are handed on as logarithms. Scores grow with the rounds, and the weights ``exp(-f)`` of labeled rows
-leave the range of numbers long before their ratio to those of unlabeled rows, which is the model, does.
+Weights are handed on as logarithms. Scores grow with the rounds, and the weights ``exp(-f)`` of labeled
+samples leave the range of numbers long before their ratio to those of unlabeled samples, which is the model,
+does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
@@ -21,17 +23,7 @@ from weakly.regularizers import PriorDivergence, TopMargin
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """What the weak learner of a round is to learn.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_rows,)
-        Class of each row, given or for now.
-    log_weights : ndarray of shape (n_rows,)
-        Logarithm of its weight; minus infinity is 0.
-    losses : ndarray of shape (n_rows,)
-        What it adds to the objective.
-    """
+    """Class of each sample, given or for now, logarithm of its weight, and what it adds to the objective."""
 
     labels: np.ndarray
     log_weights: np.ndarray
@@ -52,29 +44,26 @@ class Objective(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class PriorObjective:
-    """[rmsboost] Eq. (9): exponential loss, distance of unlabeled rows from a prior, and their margin.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows,)
-        Class of each row, -1 where unlabeled.
-    costs : ndarray of shape (n_rows,)
-        Factor of each row.
-    prior : ndarray of shape (n_rows, n_classes)
-        Probabilities of the classes.
-    alpha, beta : float
-        Weights of the two terms of unlabeled rows.
-    margin : float
-        Score that the margin term asks for.
-    warm_up : int
-        Rounds without the margin term: while all scores are equal it would favor the first class.
-    order : ndarray of shape (n_classes,) or None, default=None
-        Classes, by which equal ones are told apart; ``None`` is as they are.
-    """
+class _Coded:
+    """Classes of the samples, -1 where unlabeled, and the factors of their losses."""
 
     codes: np.ndarray
     costs: np.ndarray
+
+    @property
+    def labeled(self) -> np.ndarray:
+        return np.flatnonzero(self.codes >= 0)
+
+
+@dataclass(frozen=True, eq=False)
+class PriorObjective(_Coded):
+    """[rmsboost] Eq. (9): exponential loss, distance of unlabeled samples from a prior, and their margin.
+
+    ``alpha`` and ``beta`` are the weights of the two terms of unlabeled samples. For ``warm_up`` rounds the
+    margin term is left out: while all scores are equal it would favor the first class of ``order``, by which
+    equal classes are told apart.
+    """
+
     prior: np.ndarray
     alpha: float = 0.0
     beta: float = 0.0
@@ -82,20 +71,12 @@ class PriorObjective:
     warm_up: int = 0
     order: np.ndarray | None = None
 
-    @property
-    def labeled(self) -> np.ndarray:
-        return np.flatnonzero(self.codes >= 0)
-
     def targets(self, scores: np.ndarray, n_rounds: int) -> Targets:
         """Class of largest descent, [rmsboost] Lemma 2.1, and its slope."""
         beta = self.beta if n_rounds >= self.warm_up else 0.0
-        n_rows, order = len(self.codes), np.arange(scores.shape[1]) if self.order is None else self.order
-        targets = Targets(np.empty(n_rows, np.int64), np.empty(n_rows), np.empty(n_rows))
-        run_parallel(
-            prior_targets, n_rows, scores, self.codes, self.costs, self.prior, self.alpha, beta, self.margin,
-            order, targets.labels, targets.log_weights, targets.losses, grain=GRAIN,
-        )  # fmt: skip
-        return targets
+        order = np.arange(scores.shape[1]) if self.order is None else self.order
+        terms = self.prior, self.alpha, beta, self.margin, order
+        return _compute(prior_targets, scores, self.codes, self.costs, *terms)
 
     def gradient(self, scores: np.ndarray) -> np.ndarray:
         """Derivative by all scores, [rmsboost] Eq. (17)."""
@@ -112,42 +93,19 @@ class PriorObjective:
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectationObjective:
-    """Two classes: exponential loss, and of unlabeled rows its mean over both labels ([serboost] section 3).
+class ExpectationObjective(_Coded):
+    """Two classes: exponential loss, for unlabeled samples its mean over both labels ([serboost] section 3).
 
-    With ``F = f_1 - f_0`` and an expected label ``q`` in [-1, 1] an unlabeled row pays
+    With ``F = f_1 - f_0`` and an expected label ``q`` in [-1, 1] the loss of an unlabeled sample is
     ``alpha exp(-q F) cosh(F)``, least where ``tanh F = q``.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows,)
-        0 or 1, and -1 where unlabeled.
-    costs : ndarray of shape (n_rows,)
-        Factor of each row.
-    expected : ndarray of shape (n_rows,)
-        Expected labels, -1 to 1.
-    alpha : float
-        Weight of unlabeled rows.
     """
 
-    codes: np.ndarray
-    costs: np.ndarray
     expected: np.ndarray
     alpha: float
 
-    @property
-    def labeled(self) -> np.ndarray:
-        return np.flatnonzero(self.codes >= 0)
-
     def targets(self, scores: np.ndarray, n_rounds: int) -> Targets:
         """Sign of the slope, and its size."""
-        n_rows = len(self.codes)
-        targets = Targets(np.empty(n_rows, np.int64), np.empty(n_rows), np.empty(n_rows))
-        run_parallel(
-            expectation_targets, n_rows, scores, self.codes, self.costs, self.expected, self.alpha,
-            targets.labels, targets.log_weights, targets.losses, grain=GRAIN,
-        )  # fmt: skip
-        return targets
+        return _compute(expectation_targets, scores, self.codes, self.costs, self.expected, self.alpha)
 
     def labeled_losses(self, scores: np.ndarray) -> np.ndarray:
         """Exponential loss of the difference of the two scores."""
@@ -156,23 +114,8 @@ class ExpectationObjective:
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticObjective:
-    """Logistic loss ``log(1 + exp(-f_y))`` of labeled rows, [adaboostml] Algorithm 1.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows,)
-        Class of each row; all are labeled.
-    costs : ndarray of shape (n_rows,)
-        Factor of each row.
-    """
-
-    codes: np.ndarray
-    costs: np.ndarray
-
-    @property
-    def labeled(self) -> np.ndarray:
-        return np.arange(len(self.codes))
+class LogisticObjective(_Coded):
+    """Logistic loss ``log(1 + exp(-f_y))`` of labeled samples, [adaboostml] Algorithm 1."""
 
     def targets(self, scores: np.ndarray, n_rounds: int) -> Targets:
         """Given classes, with weights ``1 / (1 + exp(f_y))``."""
@@ -215,3 +158,11 @@ def largest_class(values: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 def _own(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return scores[np.arange(len(codes)), codes]
+
+
+def _compute(kernel: Callable[..., None], scores: np.ndarray, *terms: Any) -> Targets:
+    n_rows = len(scores)
+    targets = Targets(np.empty(n_rows, np.int64), np.empty(n_rows), np.empty(n_rows))
+    out = targets.labels, targets.log_weights, targets.losses
+    run_parallel(kernel, n_rows, scores, *terms, *out, grain=GRAIN)
+    return targets
