@@ -29,47 +29,18 @@ def solve_absolute(
     """Fit columns of targets by support vector regression with the absolute loss and a free offset.
 
     Kernels move pairs of coefficients by second-order choice. Features go through passes of coordinate
-    descent over rows that are centered without making them dense; a multiplier brings the sum of the
-    coefficients to 0, and it is the offset. Where that does not end soon, and rows or dimensions are not too
-    many, interior points do, whatever the cost.
+    descent over samples that are centered without making them dense; a multiplier brings the sum of the
+    coefficients to 0, and it is the offset. Where that does not end soon, and samples or dimensions are not
+    too many, interior points do, whatever the cost.
 
-    Parameters
-    ----------
-    space : KernelSpace or FeatureSpace
-        The space of each function.
-    targets : ndarray of shape (n_rows, n_columns)
-        Targets ``t``.
-    C : float
-        Cost of the loss of each row, positive.
-    start : ndarray of shape (n_rows, n_columns), optional
-        The ``detail.dual`` of an earlier result, made feasible where it is not. By default the best point
-        along the signs of the targets.
-    tol : float, default=1e-3
-        Largest duality gap of a column relative to its objective.
-    max_iter : int, default=10000
-        Most passes over all rows in a column, and steps of interior points. For a kernel, as many pairs as
-        there are rows are a pass.
+    ``start`` is the ``detail.dual`` of an earlier result, made feasible where it is not; by default the best
+    point along the signs of the targets. ``tol`` bounds the duality gap of a column relative to its
+    objective. ``max_iter`` counts passes over all samples in a column, and steps of interior points; for a
+    kernel, as many pairs as there are samples are a pass.
 
-    Returns
-    -------
-    SolverResult
-        ``x`` has a column of parameters for each column of targets and ``intercept`` an entry;
-        ``detail.dual`` is ``beta``. ``objective`` is the sum over the columns, ``criterion`` the largest
-        relative duality gap, both at the start and at the end.
-
-    See Also
-    --------
-    solve_iterative_svr : Clusters, by the same with new labels in turns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.cluster._absolute import solve_absolute
-    >>> from weakly.spaces import FeatureSpace
-    >>> space = FeatureSpace(np.array([[-2.0], [0.0], [2.0]]))
-    >>> result = solve_absolute(space, np.array([[0.0], [1.0], [2.0]]), C=9.0, tol=1e-6)
-    >>> result.x.round(3).tolist(), result.intercept.round(3).tolist()
-    ([[0.5]], [1.0])
+    ``x`` has a column of parameters for each column of targets and ``intercept`` an entry; ``detail.dual``
+    is ``beta``. ``objective`` is the sum over the columns, ``criterion`` the largest relative duality gap,
+    both at the start and at the end.
     """
     targets = np.asarray(targets, dtype=np.float64)
     _check(targets, C, start, space.n_rows)

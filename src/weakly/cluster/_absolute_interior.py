@@ -36,7 +36,7 @@ class GramSystem:
     def product(self, beta: np.ndarray) -> np.ndarray:
         return self._gram @ beta
 
-    def factorised(self, diagonal: np.ndarray) -> _Solve:
+    def factorized(self, diagonal: np.ndarray) -> _Solve:
         matrix = self._gram.T.copy(order="F")
         matrix.flat[:: len(matrix) + 1] += diagonal + self._ridge
         factor = _cholesky(matrix)
@@ -53,7 +53,7 @@ class RowSystem:
     def product(self, beta: np.ndarray) -> np.ndarray:
         return self._rows @ (beta @ self._rows)
 
-    def factorised(self, diagonal: np.ndarray) -> _Solve:
+    def factorized(self, diagonal: np.ndarray) -> _Solve:
         # Woodbury: (ZZ' + D)^-1 = D^-1 - D^-1 Z (I + Z'D^-1 Z)^-1 Z'D^-1
         inverse = 1 / (diagonal + self._ridge)
         matrix = dsyrk(1.0, (self._rows * np.sqrt(inverse)[:, None]).T, lower=1)
@@ -82,10 +82,10 @@ def interior_points(system: GramSystem | RowSystem, t: np.ndarray, C: float) -> 
             return
         change = newton.step(-at.low * at.to_low, -at.high * at.to_high)
         predicted = _moved(at, change, min(1.0, _longest(at, change)))
-        centre = mean * (_mean_product(predicted) / mean) ** 3
+        center = mean * (_mean_product(predicted) / mean) ** 3
         change = newton.step(
-            centre - at.low * at.to_low - change.low * change.to_low,
-            centre - at.high * at.to_high - change.high * change.to_high,
+            center - at.low * at.to_low - change.low * change.to_low,
+            center - at.high * at.to_high - change.high * change.to_high,
         )
         length = min(1.0, _TO_BOUNDARY * _longest(at, change))
         if not length > _NO_PROGRESS:
@@ -129,7 +129,7 @@ class _Newton:
     def __init__(self, system: GramSystem | RowSystem, t: np.ndarray, at: _Iterate) -> None:
         self._at = at
         self._residual = t - at.offset - system.product(at.beta) + at.low - at.high
-        self._solve = system.factorised(at.low / at.to_low + at.high / at.to_high)
+        self._solve = system.factorized(at.low / at.to_low + at.high / at.to_high)
         self._along = self._solve(np.ones(len(t)))
 
     def step(self, more_low: np.ndarray, more_high: np.ndarray) -> _Iterate:

@@ -10,13 +10,13 @@ from weakly.solvers._box_kernels import shuffle
 
 
 @njit
-def absolute_pass(rows, centre, active, n_active, targets, bias, C, curvature, beta, v, sums, limit, state):
+def absolute_pass(rows, center, active, n_active, targets, bias, C, curvature, beta, v, sums, limit, state):
     """One pass over the active rows; rows that are surely at a bound are set aside.
 
     Returns the largest derivative that a coefficient could follow and how many rows stay active.
     """
     data, indices, indptr = rows
-    along, level = centre
+    along, level = center
     s, offset = sums
     violation = 0.0
     state = shuffle(active[:n_active], state)

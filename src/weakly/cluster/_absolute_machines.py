@@ -192,7 +192,7 @@ class _LinearRegression(_Regression):
         squares = np.maximum(squares, 0.0)
         # Centered, rows have little to do with the constant, and the multiplier soon has its value.
         self._constant = _CONSTANT * float(squares.mean()) or 1.0
-        self._centre = along, level + self._constant
+        self._center = along, level + self._constant
         self._curvature = squares + self._constant
 
     def parameters(self, beta: np.ndarray) -> np.ndarray:
@@ -208,7 +208,7 @@ class _LinearRegression(_Regression):
             return RowSystem(dense(self._features).astype(np.float64))
         if n < d and n <= _MOST_ROWS:
             Z = self._features.astype(np.float64)
-            along, level = self._centre
+            along, level = self._center
             return GramSystem(dense(Z @ Z.T) - along - along[:, None] + level)
         return None
 
@@ -235,7 +235,7 @@ class _LinearRegression(_Regression):
             n_passes = min(_FIRST_PASSES + n_iter // 8, _MOST_PASSES, max_iter - n_iter)
             for _ in range(n_passes):
                 limit, n_active, random = absolute_pass(
-                    self._rows, self._centre, active, n_active, t[:, 0], bias, C, self._curvature,
+                    self._rows, self._center, active, n_active, t[:, 0], bias, C, self._curvature,
                     beta, v, sums, limit, np.uint64(random),
                 )  # fmt: skip
                 bias += self._constant * sums[0]

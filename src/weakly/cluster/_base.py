@@ -148,7 +148,7 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
         """Signs of all rows with so many positive ones."""
         return SignSet(np.zeros(0, dtype=int), np.zeros(0), n_rows, least, most)
 
-    def _centred(self, space, least, most):
+    def _centered(self, space, least, most):
         """A machine for its centered kernel and its splits alone."""
         splits = self._splits(space.n_rows, least, most)
         return machine_of(space, splits, np.ones(space.n_rows), "hinge", center=True)

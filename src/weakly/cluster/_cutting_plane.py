@@ -121,7 +121,7 @@ class CuttingPlaneMaxMarginClustering(BoundedClustering):
         self.random_state = random_state
 
     def _find(self, space, given, progress):
-        machine = self._centred(space, *self._bounds(space.n_rows))
+        machine = self._centered(space, *self._bounds(space.n_rows))
         signs = None if given is None else 2.0 * given - 1
         start = self._first_split(space, machine, signs, check_random_state(self.random_state))
         settings = {"tol": self.tol, "max_iter": self.max_iter, "callback": progress.count}

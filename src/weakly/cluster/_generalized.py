@@ -136,7 +136,7 @@ class GeneralizedMaxMarginClustering(BoundedClustering):
         return f"stopped after {n_steps} steps at a gap of {gap:.1g}: scale columns, raise max_iter or tol."
 
     def _find(self, space, given, progress):
-        machine = self._centred(space, *self._bounds(space.n_rows))
+        machine = self._centered(space, *self._bounds(space.n_rows))
         if np.trace(machine.kernel) <= _ALIKE * np.trace(space.gram):
             raise ValueError("All samples are the same to the kernel: raise gamma, or choose another kernel.")
         # What centering leaves of the rounding of a kernel must not make it indefinite.

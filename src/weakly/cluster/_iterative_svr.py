@@ -121,7 +121,7 @@ class IterativeSVRClustering(SplittingClustering):
         self.random_state = random_state
 
     def _halve(self, space, least, most, given, rng, callback, is_part=False):
-        start = self._first_split(space, self._centred(space, least, most), given, rng)
+        start = self._first_split(space, self._centered(space, least, most), given, rng)
         bounds = np.array([space.n_rows - most, least]), np.array([space.n_rows - least, most])
         found = self._turns(space, (start > 0).astype(np.int64), *bounds, 2, callback)
         return 2.0 * found.codes - 1, found.result.objective[-1], found

@@ -53,48 +53,15 @@ def solve_iterative_svr(
     labels and offset are the best together for the function at hand; for more, labels are the best for the
     functions and offsets at hand.
 
-    Parameters
-    ----------
-    space : KernelSpace or FeatureSpace
-        The space of each function.
-    start : ndarray of shape (n_rows,)
-        Clusters to begin with, 0 to ``n_clusters - 1``. They may be out of bounds: the regression for them is
-        only used to find the first that are not.
-    C : float
-        Cost of the loss of each row, positive.
-    least, most : int or ndarray of shape (n_clusters,)
-        Bounds of the number of rows of each cluster.
-    n_clusters : int, default=2
-        How many clusters.
-    tol : float, default=1e-3
-        Relative duality gap of the last regression, and the relative gain of a round that is the last. Until
-        labels settle for the first time, regressions may have a larger gap.
-    max_iter : int, default=50
-        Most regressions for clusters within the bounds.
-    callback : callable, optional
-        Called after every regression; the method stops where it returns True.
+    The clusters of ``start``, 0 to ``n_clusters - 1``, may be out of bounds: the regression for them is only
+    used to find the first that are not. ``tol`` is the relative duality gap of the last regression, and the
+    relative gain of a round that is the last. Until labels settle for the first time, regressions may have a
+    larger gap. ``max_iter`` counts regressions for clusters within the bounds.
 
-    Returns
-    -------
-    SolverResult
-        ``detail.labels`` has one line, the clusters; ``x``, ``intercept`` and ``detail.dual`` are of the
-        regression for them, with one column for two clusters and otherwise one for each. ``objective`` and
-        ``criterion``, the gap, have an entry for each regression that was kept: the last is given up if it
-        gains nothing.
-
-    See Also
-    --------
-    solve_absolute : One regression.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.cluster._iterative_svr_solver import solve_iterative_svr
-    >>> from weakly.spaces import FeatureSpace
-    >>> space = FeatureSpace(np.array([[-3.0], [-2.0], [-1.5], [2.0], [2.5], [3.0]]))
-    >>> result = solve_iterative_svr(space, np.array([0, 1, 0, 0, 1, 1]), C=1.0, least=2, most=4)
-    >>> result.detail.labels.tolist()
-    [[0, 0, 0, 1, 1, 1]]
+    ``detail.labels`` has one line, the clusters; ``x``, ``intercept`` and ``detail.dual`` are of the
+    regression for them, with one column for two clusters and otherwise one for each. ``objective`` and
+    ``criterion``, the gap, have an entry for each regression that was kept: the last is given up if it
+    gains nothing.
     """
     bounds = _checked_bounds(least, most, n_clusters, space.n_rows)
     turns = _Turns(space, C, bounds, max_iter, callback)
@@ -231,11 +198,11 @@ def best_split(values: np.ndarray, fewest: int, largest: int) -> tuple[np.ndarra
     n_negative = np.clip(np.searchsorted(g, -offsets, side="right"), n_rows - largest, n_rows - fewest)
     sums = np.concatenate([[0.0], np.cumsum(g)])
 
-    def loss_between(first: np.ndarray, last: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    def loss_between(first: np.ndarray, last: np.ndarray, center: np.ndarray) -> np.ndarray:
         """Sums of ``|center - g|`` over some of the sorted values."""
-        middle = np.clip(np.searchsorted(g, centre), first, last)
-        below = centre * (middle - first) - (sums[middle] - sums[first])
-        return below + (sums[last] - sums[middle]) - centre * (last - middle)
+        middle = np.clip(np.searchsorted(g, center), first, last)
+        below = center * (middle - first) - (sums[middle] - sums[first])
+        return below + (sums[last] - sums[middle]) - center * (last - middle)
 
     none, every = np.zeros_like(n_negative), np.full_like(n_negative, n_rows)
     losses = loss_between(none, n_negative, -1 - offsets) + loss_between(n_negative, every, 1 - offsets)

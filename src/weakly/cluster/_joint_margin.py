@@ -37,46 +37,15 @@ def solve_joint_margin(
 ) -> SolverResult:
     """Minimize the objectives of all clusters against the rest over functions and labels, in turn.
 
-    With signs ``y_ic``, 1 where ``i`` is in cluster ``c``, it is the sum over clusters of
-    ``||f_c||^2 / 2 + sum_i C_i loss(y_ic f_ic)``. For given labels every function is a support vector machine
-    of its own; for given functions the best labels within bounds of the sizes are an assignment. Neither step
-    makes the objective larger, so the turns end in a local minimum.
+    With signs ``y_ic``, 1 where ``i`` is in cluster ``c``, it is the sum over clusters of ``||f_c||^2 / 2 +
+    sum_i C_i loss(y_ic f_ic)``. For given labels every function is a support vector machine of its own; for
+    given functions the best labels within bounds of the sizes are an assignment. Neither step makes the
+    objective larger, so the turns end in a local minimum. The clusters of ``start`` are from 0 and within
+    the bounds.
 
-    Parameters
-    ----------
-    machine : LabelMachine
-        The problem of a sign vector.
-    start : ndarray of shape (n_rows,)
-        First clusters, from 0, within the bounds.
-    n_clusters : int
-        Number of clusters.
-    least, most : int
-        Bounds of the sizes of clusters.
-    tol : float, default=1e-3
-        Gain of a round, relative to the objective, at which the method ends.
-    max_iter : int, default=50
-        Most rounds.
-    callback : callable, optional
-        Called after every round; the method stops where it returns True.
-
-    Returns
-    -------
-    SolverResult
-        ``x`` has the kernel expansion of a function in each column, ``detail.labels`` the clusters.
-        ``objective`` has an entry per round, ``criterion`` the share of rows that would change clusters after
-        it. The status is "stalled" where a support vector machine ran out of passes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.cluster._joint_margin import solve_joint_margin
-    >>> from weakly.solvers import KernelMachine
-    >>> from weakly.solvers._label_sets import SignSet
-    >>> rows = np.array([[0.0, 0.0], [0.1, 0.0], [3.0, 0.0], [3.1, 0.0], [0.0, 3.0], [0.0, 3.1]])
-    >>> anything = SignSet(np.zeros(0, dtype=int), np.zeros(0), 6, 0, 6)
-    >>> machine = KernelMachine(rows @ rows.T, anything, np.ones(6), "hinge", center=True)
-    >>> solve_joint_margin(machine, np.array([0, 1, 1, 1, 2, 2]), 3, 1, 4).detail.labels.tolist()
-    [[0, 0, 1, 1, 2, 2]]
+    ``x`` has the kernel expansion of a function in each column, ``detail.labels`` the clusters.
+    ``objective`` has an entry per round, ``criterion`` the fraction of samples that would change clusters
+    after it. The status is "stalled" where a support vector machine ran out of passes.
     """
     bounds = np.full(n_clusters, least), np.full(n_clusters, most)
     best = _fit(machine, start, np.zeros((n_clusters, len(start))), n_clusters, tol)

@@ -17,17 +17,7 @@ _MOST_ENTRIES = 2_000_000  # of the products of rows with the means of all runs 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestRun(Labeling):
-    """Clusters of the best of several runs.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (1, n_samples)
-        Clusters.
-    dual : None
-        There is none.
-    start_energies : ndarray of shape (n_runs,)
-        Last sum of squares of every run.
-    """
+    """Clusters of the best of several runs, and the last sum of squares of every run."""
 
     start_energies: np.ndarray
 
@@ -43,47 +33,19 @@ def solve_kernel_means(
     max_iter: int = 300,
     callback: Callable[[], object] | None = None,
 ) -> SolverResult:
-    """Minimize the squared distances of rows to the means of their clusters, and keep the best run.
+    """Minimize the squared distances of samples to the means of their clusters, and keep the best run.
 
     Each round takes the means of the clusters, then the clusters that are best for the means: the nearest
     mean, or within bounds of the sizes the assignment with the least sum. Neither makes the sum larger, but
     where the matrix is no kernel, and then a run ends. Runs share their products with the kernel.
 
-    Parameters
-    ----------
-    space : KernelSpace or FeatureSpace
-        Where distances are taken.
-    starts : ndarray of shape (n_starts, n_rows)
-        Clusters that each run begins with, from 0; none may be empty. Where they are out of bounds, it begins
-        with those within that are best for their means.
-    n_clusters : int
-        Number of clusters.
-    least, most : int
-        Bounds of the sizes of clusters; all rows are the most by default.
-    tol : float, default=1e-4
-        Gain of a round, relative to the spread of all rows, at which a run ends.
-    max_iter : int, default=300
-        Most rounds.
-    callback : callable, optional
-        Called after every round; the method stops where it returns True.
+    ``starts`` has a line of clusters from 0 for each run, none of them empty; where they are out of bounds,
+    the run begins with those within that are best for their means. ``tol`` is the gain of a round, relative
+    to the spread of all samples, at which a run ends.
 
-    Returns
-    -------
-    SolverResult
-        ``x`` has the parameters of a mean in each column, ``intercept`` minus half its squared norm: the
-        nearest mean has the largest score. ``detail.labels`` has the clusters, ``objective`` the sums of
-        the best run, ``criterion`` its gains relative to the spread, ``detail.start_energies`` the last sum
-        of every run.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.cluster._kernel_means_solver import solve_kernel_means
-    >>> from weakly.spaces import FeatureSpace
-    >>> rows = FeatureSpace(np.array([[0.0], [1.0], [5.0], [6.0]]))
-    >>> result = solve_kernel_means(rows, np.array([[0, 1, 0, 1]]), 2)
-    >>> result.detail.labels.tolist(), result.x.tolist(), result.objective.tolist()
-    ([[0, 0, 1, 1]], [[0.5, 5.5]], [25.0, 1.0, 1.0])
+    ``x`` has the parameters of a mean in each column, ``intercept`` minus half its squared norm: the nearest
+    mean has the largest score. ``objective`` has the sums of the best run, ``criterion`` its gains relative
+    to the spread.
     """
     most = space.n_rows if most is None else most
     squares = space.squared_norms()

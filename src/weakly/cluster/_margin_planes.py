@@ -43,50 +43,20 @@ def solve_margin_planes(
 ) -> SolverResult:
     """Minimize ``||f||^2 / 2 + C sum_i max(1 - |f_i + b|, 0)`` over functions ``f`` and ``|b| <= reach``.
 
-    This is the method of [cpmmc], which bounds the sum of the scores so that not all rows fall on one side;
-    for centered rows that is a bound of ``b``. Each round fixes the signs of the scores and solves the convex
-    problem they make. Departures from the paper: planes keep their rows when signs change, and only their
-    images are found anew; a search along the line from the best point to that of the planes saves some of
-    them, and no step raises the objective; early rounds are solved roughly, the last one to ``tol``.
+    This is the method of [cpmmc], which bounds the sum of the scores so that not all samples fall on one
+    side; for centered samples that is a bound of ``b``. Each round fixes the signs of the scores and solves
+    the convex problem they make. Departures from the paper: planes keep their samples when signs change, and
+    only their images are found anew; a search along the line from the best point to that of the planes saves
+    some of them, and no step raises the objective; early rounds are solved roughly, the last one to ``tol``.
 
-    Parameters
-    ----------
-    machine : LabelMachine
-        Its ``scores`` are those of a centered kernel; nothing else is asked of it.
-    start : ndarray of shape (n_rows,)
-        Signs for the first round, +1 or -1.
-    C : float
-        Cost of the loss of a row.
-    reach : float
-        Largest offset ``|b|``: 0 for none, infinite for any.
-    tol : float, default=1e-3
-        Relative gap of the convex problem of the last round, and relative gain of a round that ends the
-        method.
-    max_iter : int, default=50
-        Most rounds.
-    callback : callable, optional
-        Called after every round but the last; the method stops where it returns True.
+    Of the ``machine`` only the ``scores`` are used, which must be those of a centered kernel. ``reach`` may
+    be 0 or infinite. ``tol`` is the relative gap of the convex problem of the last round, and the relative
+    gain of a round that ends the method. The last round is not followed by a callback.
 
-    Returns
-    -------
-    SolverResult
-        ``x`` is the kernel expansion of ``f``, ``intercept`` is ``b``, ``detail.labels`` holds the signs of
-        the scores. Histories have an entry per round: ``J``, and as ``criterion`` the relative duality gap of
-        the round's convex problem. The status is "converged" where signs no longer change or ``J`` gains
-        little, "stalled" where the same holds but rounding, or the number of planes, kept the gap above
-        ``tol``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.cluster._margin_planes import solve_margin_planes
-    >>> from weakly.solvers import KernelMachine
-    >>> from weakly.solvers._label_sets import SignSet
-    >>> rows, none = np.array([-2.0, -1.9, 1.9, 2.0]), np.zeros(0)
-    >>> signs = SignSet(none.astype(int), none, n_rows=4, least=1, most=3)
-    >>> machine = KernelMachine(np.outer(rows, rows), signs, np.ones(4), "hinge", center=True)
-    >>> solve_margin_planes(machine, np.array([-1.0, 1.0, 1.0, 1.0]), 1.0, 0.1).detail.labels.tolist()
-    [[-1.0, -1.0, 1.0, 1.0]]
+    ``x`` is the kernel expansion of ``f``, ``intercept`` is ``b``, ``detail.labels`` holds the signs of
+    the scores. Histories have an entry per round: ``J``, and as ``criterion`` the relative duality gap of
+    the round's convex problem. The status is "converged" where signs no longer change or ``J`` gains
+    little, "stalled" where the same holds but rounding, or the number of planes, kept the gap above ``tol``.
     """
     signs = _check(start, C, reach)
     n_rows = len(signs)

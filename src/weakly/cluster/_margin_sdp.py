@@ -38,46 +38,22 @@ def solve_margin_sdp(
 ) -> SolverResult:
     """Bound ``||f||^2 / 2 + b (e'z)^2 + C sum_i max(1 - z_i^2, 0)`` from below, where ``z_i = f_i - l``.
 
-    This is generalized maximum margin clustering [gmmc]: the offset ``l`` is free, and rows on either side of
-    the hyperplane should be at least one away. Without ``f`` and ``l`` it reads ``z'Az + ...``, and the bound
-    is the largest ``sum g`` with ``A - diag(g)`` positive semi-definite and ``0 <= g_i <= C``. It is found by
-    Newton steps on the log barrier, each with a predictor and a corrector.
+    This is generalized maximum margin clustering [gmmc]: the offset ``l`` is free, and samples on either
+    side of the hyperplane should be at least one away. Without ``f`` and ``l`` it reads ``z'Az + ...``, and
+    the bound is the largest ``sum g`` with ``A - diag(g)`` positive semi-definite and ``0 <= g_i <= C``. It
+    is found by Newton steps on the log barrier, each with a predictor and a corrector.
 
-    Parameters
-    ----------
-    kernel : ndarray of shape (n, n)
-        Kernel between the rows, symmetric and positive semi-definite.
-    C : float
-        Cost of a margin of zero. Up to the least eigenvalue of ``A`` zero is the best margin of all rows.
-    balance_cost : float, optional
-        ``b``, what it costs that margins do not sum to zero; positive. By default ``1 / tr(2HKH)``, where
-        ``H`` centers: the eigenvalue of ``A^-1`` for margins that are all alike is the mean of the others.
-    ridge : float, default=1e-6
-        Added to the diagonal of the kernel, in units of its mean; positive.
-    tol : float, default=1e-4
-        Relative duality gap to reach.
-    max_iter : int, default=100
-        Most Newton steps.
-    callback : callable, optional
-        Called after every step; the method stops where it returns True.
+    Up to a ``C`` of the least eigenvalue of ``A``, zero is the best margin of all samples. ``balance_cost``
+    is ``b``, by default ``1 / tr(2HKH)``, where ``H`` centers: the eigenvalue of ``A^-1`` for margins that
+    are all alike is the mean of the others. ``ridge`` is added to the diagonal of the kernel, in units of
+    its mean.
 
-    Returns
-    -------
-    SolverResult
-        ``objective`` are values of feasible dual points, so each is a bound; ``criterion`` is how far they
-        are below the best value met of the relaxed problem, relative to that. ``detail.dual`` is ``g``.
-        Margins have a mean square of 1, and the largest is positive: ``detail.labels`` are their signs, ``x``
-        their coefficients in the rows and ``intercept`` is ``-l``: they are the kernel with its ridge times
-        ``x``, plus the intercept. As an eigenvector of ``A - diag(g)`` for its least eigenvalue, 0, they need
-        not be unique: they are the leading one of the matrix of the relaxed problem, which is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.cluster._margin_sdp import solve_margin_sdp
-    >>> rows = np.array([-2.1, -2.0, -1.9, 1.9, 2.0, 2.2])
-    >>> solve_margin_sdp(np.outer(rows, rows), 1.0).detail.labels.tolist()
-    [[-1.0, -1.0, -1.0, 1.0, 1.0, 1.0]]
+    ``objective`` are values of feasible dual points, so each is a bound; ``criterion`` is how far they
+    are below the best value met of the relaxed problem, relative to that. ``detail.dual`` is ``g``.
+    Margins have a mean square of 1, and the largest is positive: ``detail.labels`` are their signs, ``x``
+    their coefficients in the samples and ``intercept`` is ``-l``: they are the kernel with its ridge times
+    ``x``, plus the intercept. As an eigenvector of ``A - diag(g)`` for its least eigenvalue, 0, they need
+    not be unique: they are the leading one of the matrix of the relaxed problem, which is.
     """
     problem = _pose(kernel, C, balance_cost, ridge)
     (point, roots), status = _start(problem), None

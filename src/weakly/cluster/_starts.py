@@ -22,9 +22,9 @@ def first_split(init, space, machine, rng, n_init):
 def spectral_start(machine, rng):
     """Signs of the leading eigenvector of the centered kernel, by Lanczos steps from a random vector."""
     n_rows = len(machine.ridge)
-    basis, diagonal, beside = [_unit(_centred(rng.normal(size=n_rows)))], [], []
+    basis, diagonal, beside = [_unit(_centered(rng.normal(size=n_rows)))], [], []
     for _ in range(min(_MOST_STEPS, n_rows - 1)):  # centered vectors have one dimension less
-        image = _centred(machine.scores(basis[-1][None])[0])
+        image = _centered(machine.scores(basis[-1][None])[0])
         diagonal.append(basis[-1] @ image)
         known = np.array(basis)
         for _ in range(2):  # once is not enough, twice is
@@ -43,9 +43,9 @@ def alignment_start(machine, rng, n_init):
     """The random labeling that the centered kernel is best aligned with."""
     size = (n_init, len(machine.ridge))
     labels = np.array([_nearest(machine, scores) for scores in rng.normal(size=size)])
-    centred = labels - labels.mean(axis=1, keepdims=True)
+    centered = labels - labels.mean(axis=1, keepdims=True)
     # <K, yy'> / (|K| |yy'|): the norms are the same for all
-    return labels[np.einsum("ti,ti->t", centred, machine.scores(centred)).argmax()]
+    return labels[np.einsum("ti,ti->t", centered, machine.scores(centered)).argmax()]
 
 
 def kmeans_start(space, machine, rng, n_init):
@@ -84,7 +84,7 @@ def _nearest(machine, scores):
     return machine.label_set.best(np.ones(len(scores)), scores)
 
 
-def _centred(vector):
+def _centered(vector):
     return vector - vector.mean()
 
 

@@ -107,22 +107,22 @@ def make_misleading_gaussians(n_samples=200, *, separation=5.0, angle=75.0, rand
     check_number("angle", angle, at_least=0, below=90)
     rng = check_random_state(random_state)
     radians = np.deg2rad(angle)
-    centre = separation / 2
+    center = separation / 2
     normal, misled_normal = np.array([1.0, 0.0]), np.array([np.cos(radians), np.sin(radians)])
     y = np.arange(n_samples) % 2
     side = 2 * y - 1
-    X = rng.normal(size=(n_samples, 2)) + centre * np.outer(side, normal)
+    X = rng.normal(size=(n_samples, 2)) + center * np.outer(side, normal)
     labeled = np.array([0, 1])
-    X[labeled] = centre * np.cos(radians) * np.outer(side[labeled], misled_normal)
+    X[labeled] = center * np.cos(radians) * np.outer(side[labeled], misled_normal)
     return Bunch(
         X=X,
         y=y,
         labeled=labeled,
         y_partial=mask_labels(y, labeled),
         coef=normal,
-        error=norm.cdf(-centre).item(),
+        error=norm.cdf(-center).item(),
         misled_coef=misled_normal,
-        misled_error=norm.cdf(-centre * np.cos(radians)).item(),
+        misled_error=norm.cdf(-center * np.cos(radians)).item(),
     )
 
 
