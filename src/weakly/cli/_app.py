@@ -66,15 +66,19 @@ def _weakly(
     """Learn from few labels: fill a partly labeled column, and see how far to trust the result."""
 
 
+_Table = Annotated[
+    Path,
+    typer.Argument(
+        help="The table: .csv, .tsv (also .gz), .parquet or .xlsx; - for CSV on the standard input.",
+        show_default=False,
+    ),
+]
+_Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+
+
 @app.command()
 def label(
-    table: Annotated[
-        Path,
-        typer.Argument(
-            help="The table: .csv, .tsv (also .gz), .parquet or .xlsx; - for CSV on the standard input.",
-            show_default=False,
-        ),
-    ],
+    table: _Table,
     target: Annotated[str, typer.Option(help="Column to fill; its empty cells are the missing labels.")],
     method: Annotated[
         str, typer.Option(help="How to learn; `weakly methods` lists the names and classes.")
@@ -112,7 +116,7 @@ def label(
         ),
     ] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    force: _Force = False,
 ):
     """Fill the missing labels of a table.
 
@@ -146,13 +150,7 @@ def label(
 
 @app.command()
 def predict(
-    table: Annotated[
-        Path,
-        typer.Argument(
-            help="The table: .csv, .tsv (also .gz), .parquet or .xlsx; - for CSV on the standard input.",
-            show_default=False,
-        ),
-    ],
+    table: _Table,
     model: Annotated[Path, typer.Option(help="The model: a file that `weakly label --save` wrote.")],
     out: Annotated[
         Path | None,
@@ -161,7 +159,7 @@ def predict(
             show_default="TABLE.predicted.SUFFIX",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    force: _Force = False,
 ):
     """Predict the classes of the samples of a table with a saved model.
 

@@ -141,8 +141,7 @@ def how_read(cells, reading):
 
 def read_like(cells, how):
     """Read a column of text in one way, whatever else it may look like; cells that do not fit are missing."""
-    text = cells.astype(object).str.strip()
-    text = text.mask(text.str.lower().isin(MISSING_WORDS))
+    text = _blank_to_missing(cells)
     match how:
         case "boolean":
             return text.str.lower().map({"true": 1.0, "false": 0.0})

@@ -58,15 +58,9 @@ class Column:
 class TablePreparation(TransformerMixin, BaseEstimator):
     """Columns of a table as one matrix of features.
 
-    What a column is, its levels, words, median and scale are those of the table it is fitted to. Columns of
-    another table are found by name; cells that do not fit are missing, new levels count as rare ones.
-
-    Attributes
-    ----------
-    columns_ : list of Column
-        What became of each column.
-    transformer_ : ColumnTransformer
-        From the columns that are used to the features.
+    What a column is, its levels, words, median and scale are those of the table it is fitted to, see
+    ``columns_``. Columns of another table are found by name; cells that do not fit are missing, new levels
+    count as rare ones.
     """
 
     def fit(self, frame, y=None):

@@ -79,31 +79,11 @@ class Labeling:
 
 
 def label_table(table, target, *, method, missing=(), ignore=(), seed=0, max_refits=10, track=iter):
-    """Fill the missing cells of one column.
+    """Fill the missing cells of one column, and give account of the work.
 
-    Parameters
-    ----------
-    table : Table
-        The rows, labeled or not.
-    target : str
-        The column to fill.
-    method : str
-        Name of a method, as ``weakly methods`` prints it.
-    missing : sequence of str
-        Words that mean a missing label, beside empty cells.
-    ignore : sequence of str
-        Columns not to learn from.
-    seed : int, default=0
-        Seed of the method and of the folds.
-    max_refits : int, default=10
-        Refits of the leave-out comparison at most; 0 leaves it out.
-    track : callable, default=iter
-        Wraps the list of refits, to show progress.
-
-    Returns
-    -------
-    Labeling
-        The filled table with its confidence column, and the account of the work.
+    ``missing`` are words that mean a missing label, beside empty cells; columns in ``ignore`` are not
+    learned from. At most ``max_refits`` compare the method with its baseline on hidden labels; ``track``
+    wraps their list, to show progress.
     """
     method, confidence_name = method_name(method), f"{target}_confidence"
     place = table.position(target)

@@ -61,30 +61,13 @@ class LeaveOut:
 def leave_out(estimator, X, codes, *, max_refits, seed, track=iter):
     """Hide the labels of one fold after the other and fill them with the method and with an SVC.
 
-    The hidden rows stay in the table as unlabeled ones, which is how the method is used. There are no more
-    folds than a typical class has labels, so that each hides about one label of every class: to hide a
-    single row of a class with two labels would pit one label against two of every other class. Few folds
-    are dealt again in other ways, as long as the refits last, to steady the score.
+    The hidden samples stay in the table as unlabeled ones, which is how the method is used. There are no
+    more folds than a typical class has labels, so that each hides about one label of every class: to hide a
+    single sample of a class with two labels would pit one label against two of every other class. Few folds
+    are dealt again in other ways, as long as the ``max_refits`` last, to steady the score. The estimator is
+    refitted in place; ``track`` wraps the list of refits, to show progress.
 
-    Parameters
-    ----------
-    estimator : classifier
-        Refitted in place.
-    X : matrix of shape (n_rows, n_features)
-        Features of all rows.
-    codes : ndarray of int, shape (n_rows,)
-        Class of each row, -1 where unknown.
-    max_refits : int
-        Refits at most; less than 2 means no comparison.
-    seed : int
-        Shuffles the rows before they are dealt.
-    track : callable, default=iter
-        Wraps the list of refits, to show progress.
-
-    Returns
-    -------
-    LeaveOut or None
-        Shares per tested row; None where fewer than two rows share their label with another.
+    Returns None where fewer than two samples share their label with another, or there are no two refits.
     """
     counts = np.bincount(codes[codes >= 0])
     repeated = counts[counts > 1]

@@ -19,39 +19,9 @@ SUFFIX = ".weakly"
 class TableModel(BaseEstimator):
     """A fitted classifier together with what turns tables into its features.
 
-    ``weakly label --save`` writes one, and :func:`weakly.io.load` returns it.
-
-    Parameters
-    ----------
-    preparation : TablePreparation
-        From columns to features, fitted.
-    estimator : classifier
-        Fitted to codes of the classes.
-    classes : list
-        The classes in the order of their codes, as the labels of the table name them.
-    target : str
-        Name of the column that was filled.
-    ignored : list of str
-        Columns of that table that were not learned from.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from weakly.cli._labeling import label_table
-    >>> from weakly.cli._tables import Table
-    >>> cells = pd.DataFrame({"height": [1.0, 1.2, 0.9, 5.0, 5.3, 4.8], "kind": ["moss", *5 * [None]]})
-    >>> cells.loc[3, "kind"] = "fern"
-    >>> table = Table(cells, pd.DataFrame.to_csv)
-    >>> model = label_table(table, "kind", method="laplacian-rls", max_refits=0).model
-    >>> model.predict(pd.DataFrame({"height": [4.9, 1.1]})).tolist()
-    ['fern', 'moss']
-    >>> model.predict_proba(pd.DataFrame({"height": [4.9, 1.1]})).shape
-    (2, 2)
+    ``weakly label --save`` writes one, and :func:`weakly.io.load` returns it. The estimator is fitted to
+    codes of ``classes``, which are in the order of their codes; ``target`` is the column that was filled,
+    ``ignored`` are columns that were not learned from.
     """
 
     def __init__(self, preparation, estimator, classes, target, ignored=()):
@@ -67,48 +37,15 @@ class TableModel(BaseEstimator):
         return np.array(self.classes, dtype=None if is_uniform else object)
 
     def predict(self, frame):
-        """Predict the class of the samples of a table.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            Has the columns that were learned from, in any order; others are left out.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Classes.
-        """
+        """Predict the class of the samples of a table; its columns may come in any order, and others too."""
         return self.classes_[self.estimator.predict(self._features(frame))]
 
     def predict_proba(self, frame):
-        """Estimate class probabilities of the samples of a table.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            Has the columns that were learned from, in any order; others are left out.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Rows sum to 1.
-        """
+        """Estimate class probabilities of the samples of a table."""
         return self.estimator.predict_proba(self._features(frame))
 
     def notes(self, frame):
-        """List what of a table is left out or not understood.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            The table.
-
-        Returns
-        -------
-        list of str
-            Sentences.
-        """
+        """List, in sentences, what of a table is left out or not understood."""
         return list(self.preparation.notes(frame, [self.target, *self.ignored]))
 
     def _features(self, frame):

@@ -35,18 +35,7 @@ _END = struct.Struct("<4s 6x H 10x")  # of an archive without a comment: a signa
 
 
 def read_dataset(path):
-    """Read a file of the layout; a ValueError names the entry that is missing, damaged or wrong.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        As :func:`weakly.datasets.load` returns it.
-    """
+    """Read a file of the layout; a ValueError names the entry that is missing, damaged or wrong."""
     entries = _Entries(_read(path))
     X = entries.features()
     n_samples, n_features = X.shape
@@ -67,20 +56,7 @@ def read_dataset(path):
 
 
 def read_splits(path, n_samples):
-    """Read a file of published splits alone; a ValueError names the entry that is damaged or wrong.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    n_samples : int
-        Number of samples of the dataset that is split.
-
-    Returns
-    -------
-    dict
-        From the number of labels to an array of shape (n_splits, n_labels).
-    """
+    """Read a file of published splits alone; a ValueError names the entry that is damaged or wrong."""
     return _Entries(_read(path)).splits(n_samples)
 
 

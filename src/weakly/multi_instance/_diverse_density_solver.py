@@ -35,13 +35,7 @@ _CHUNK = 128  # starts whose distances to all rows are held at once; more are sl
 
 @dataclass(frozen=True, slots=True)
 class StartEnergies:
-    """Detail of a search from several starts.
-
-    Parameters
-    ----------
-    start_energies : ndarray of shape (n_starts,)
-        Energy reached from each, in the order of ``x``: the lowest first.
-    """
+    """Detail of a search from several starts: the energy reached from each, lowest first as in ``x``."""
 
     start_energies: np.ndarray
 
@@ -61,48 +55,21 @@ def solve_diverse_density(
 ) -> SolverResult:
     """Find the concepts of locally largest diverse density, each from a start of its own.
 
-    Parameters
-    ----------
-    rows : ndarray or csr_array of shape (n_rows, n_features)
-        Instances.
-    bag_of : ndarray of shape (n_rows,)
-        Bag of each instance, from 0; sorted and without gaps.
-    is_positive : ndarray of bool of shape (n_bags,)
-        Which bags are positive.
-    starts : ndarray of shape (n_starts, n_features)
-        First points of concepts, as a rule instances of positive bags.
-    scales : ndarray of shape (n_features,)
-        First scales, for all starts. A scale of 0 stays as it is: its feature has no part in any concept.
-    cause : {"any", "one"}, default="any"
-        Whether any instance may make a bag positive (noisy or), or the most likely one does (EM-DD).
-    fit_scales : bool, default=True
-        Whether scales are fitted too, or only points.
-    tol : float, default=1e-4
-        Largest norm of the gradient, in units set by the first scales, relative to the energy or to 1 if that
-        is less. For "one" also the share of the energy by which a new choice of instances must lower it.
-    max_iter : int, default=200
-        Most steps from each start, for "one" over all choices of instances.
-    callback : callable, optional
-        ``callback(energy)`` after each step, with the lowest energy of the starts at hand; True stops.
+    Bags in ``bag_of`` are sorted, from 0 and without gaps. ``starts`` are first points, as a rule instances
+    of positive bags, and ``scales`` the first scales of all; a scale of 0 stays as it is: its feature has no
+    part in any concept. With ``cause="any"`` any instance may make a bag positive (noisy or), with "one" the
+    most likely one does (EM-DD).
 
-    Returns
-    -------
-    SolverResult
-        ``x`` of shape (n_starts, 2, n_features) holds points and scales, concepts of low energy first, and
-        ``detail.start_energies`` their energies: minus the logarithm of the likelihood of all bags. Objective
-        and criterion are those of the best concept at the beginning and at the end, ``n_iter`` is the most
-        over starts. For "one" the criterion at the end is that of the instances for which the concept was
-        fitted.
+    ``tol`` is the largest norm of the gradient, in units set by the first scales, relative to the energy or
+    to 1 if that is less; for "one" also the fraction of the energy by which a new choice of instances must
+    lower it. ``max_iter`` counts steps from each start, for "one" over all choices of instances.
+    ``callback`` sees the lowest energy of the starts at hand.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.multi_instance._diverse_density_solver import solve_diverse_density
-    >>> rows = np.array([[0.0], [3.1], [2.9], [6.0], [0.1], [5.9]])
-    >>> bag_of, is_positive = np.array([0, 0, 1, 1, 2, 2]), np.array([True, True, False])
-    >>> result = solve_diverse_density(rows, bag_of, is_positive, rows[:4], np.ones(1))
-    >>> result.x[0, 0].round(2).tolist(), result.status
-    ([3.0], 'converged')
+    ``x`` of shape (n_starts, 2, n_features) holds points and scales, concepts of low energy first, and
+    ``detail.start_energies`` their energies: minus the logarithm of the likelihood of all bags. Objective
+    and criterion are those of the best concept at the beginning and at the end, ``n_iter`` is the largest
+    over starts. For "one" the criterion at the end is that of the instances for which the concept was
+    fitted.
     """
     if cause not in ("any", "one"):
         raise ValueError(f"cause is {cause!r}: use 'any' or 'one'.")

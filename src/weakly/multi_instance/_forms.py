@@ -38,24 +38,10 @@ class Given(NamedTuple):
 
 
 def read_bags(X: Any, *, allow_nan: bool = False) -> Given:
-    """Read bags in any of the forms that classifiers of bags take.
+    """Read bags in any of the forms that classifiers of bags take; a matrix is one instance per bag.
 
-    Parameters
-    ----------
-    X : Bags, list of matrices, array of shape (n_bags, size, n_features), pair (rows, ids) or matrix
-        Bags. A matrix is one instance per bag.
-    allow_nan : bool, default=False
-        Whether instances may hold NaN or infinity.
-
-    Returns
-    -------
-    Given
-        The bags.
-
-    Raises
-    ------
-    ValueError
-        If bags differ in width, hold NaN or infinity, or ids are not sorted, naming the bag.
+    Raises a ValueError that names the bag if bags differ in width, hold NaN or infinity, or ids are not
+    sorted.
     """
     if isinstance(X, Bags):
         given = Given(X, Form.BAGS)

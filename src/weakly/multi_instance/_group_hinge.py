@@ -24,44 +24,13 @@ def solve_group_hinge(
     """Minimize ``||f||^2 / 2 + sum_g c_g max_{i in g} max(1 - y_i (f_i + b), 0)`` over ``f`` and ``b``.
 
     In the dual the coefficients of a group sum to at most its cost, which is how a bag of negative instances
-    enters MI-SVM ([andrews2003] section 4); groups of one make an ordinary support vector machine.
+    enters MI-SVM ([andrews2003] section 4); groups of one make an ordinary support vector machine. Signs are
+    equal within a group, groups are numbered from 0. ``dual`` is where to start: that of an earlier result
+    for the same signs, groups and costs. ``tol`` is the largest violation of the optimality conditions, in
+    units of the scores; ``max_iter`` counts pairs moved.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (n_rows, n_rows)
-        Kernel between the rows, symmetric and positive semidefinite.
-    signs : ndarray of shape (n_rows,)
-        Signs ``y``, +1 or -1, both present and equal within a group.
-    groups : ndarray of int of shape (n_rows,)
-        Number of the group of each row, from 0.
-    costs : ndarray of shape (n_groups,)
-        Cost ``c`` of each group, positive.
-    dual : ndarray of shape (n_rows,), optional
-        Where to start, the ``dual`` of an earlier result for the same signs, groups and costs.
-    tol : float, default=1e-4
-        Largest violation of the optimality conditions, in units of the scores.
-    max_iter : int, default=1000000
-        Most pairs moved.
-
-    Returns
-    -------
-    SolverResult
-        ``x`` are signed coefficients: scores are ``gram @ x + intercept``. ``objective`` and ``criterion``
-        are the value and the relative duality gap.
-
-    See Also
-    --------
-    solve_hinge_dual : Rows with losses of their own, several columns of signs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.multi_instance._group_hinge import solve_group_hinge
-    >>> rows = np.array([[2.0], [0.0], [-2.0]])
-    >>> signs, groups = np.array([1.0, -1.0, -1.0]), np.array([0, 1, 1])
-    >>> result = solve_group_hinge(rows @ rows.T, signs, groups, np.ones(2))
-    >>> (rows.T @ result.x).round(3).tolist(), round(result.intercept, 3)
-    ([1.0], -1.0)
+    ``x`` are signed coefficients: scores are ``gram @ x + intercept``. ``criterion`` is the relative duality
+    gap.
     """
     K = np.ascontiguousarray(gram, dtype=np.float64)
     a = np.zeros(len(signs)) if dual is None else dual.copy()

@@ -1,6 +1,9 @@
-"""Margins of bags by turns: fit a machine to the instances that were chosen, then choose again by its scores.
+"""Margins of bags by turns: fit an SVM to the instances that were chosen, then choose again by its scores.
 
-Neither half of a turn can raise the objective, so it falls until no choice changes: a local optimum.
+Neither half of a turn can raise the objective, so it falls until no choice changes: a local optimum. ``tol``
+is that of each SVM, in units of the scores, and ``max_iter`` the maximum number of SVMs. In the results
+``x`` are coefficients of the instances, ``objective`` has an entry per SVM, and ``criterion`` is the
+relative duality gap of the last.
 """
 
 from __future__ import annotations
@@ -33,44 +36,8 @@ def solve_bag_margin(
     """Minimize ``||f||^2 / 2 + sum_bags c_B max(1 - Y_B max_{i in B} (f_i + b), 0)`` from the means of bags.
 
     This is MI-SVM ([andrews2003] section 4): a positive bag is represented by the instance with the largest
-    score, and of a negative bag the worst instance counts.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (n_rows, n_rows)
-        Kernel between the instances.
-    bag_of : ndarray of int of shape (n_rows,)
-        Number of the bag of each, from 0; no bag is empty.
-    is_positive : ndarray of bool of shape (n_bags,)
-        Which bags are positive; both kinds occur.
-    costs : ndarray of shape (n_bags,)
-        Cost ``c`` of each bag.
-    tol : float, default=1e-4
-        Of each machine, in units of the scores.
-    max_iter : int, default=100
-        Most machines.
-    callback : callable, optional
-        Called with the turn and its objective; True ends the search.
-
-    Returns
-    -------
-    SolverResult
-        ``x`` are coefficients of the instances, ``objective`` has an entry per machine for chosen instances,
-        ``criterion`` the relative duality gap of the last, ``detail.labels`` the choice: 1 for
-        representatives of positive bags, -1 in negative bags, else 0.
-
-    See Also
-    --------
-    solve_instance_margin : Labels for all instances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.multi_instance._key_margin import solve_bag_margin
-    >>> rows = np.array([[0.1], [3.0], [0.0], [-1.0]])
-    >>> found = solve_bag_margin(rows @ rows.T, np.array([0, 0, 1, 1]), np.array([True, False]), np.ones(2))
-    >>> found.detail.labels.tolist()
-    [[0.0, 1.0, -1.0, -1.0]]
+    score, and of a negative bag the worst instance counts. ``detail.labels`` is the choice: 1 for
+    representatives of positive bags, -1 in negative bags, else 0.
     """
     turns = _BagTurns(gram, bag_of, is_positive, costs, tol)
     first = turns.fit_means()
@@ -94,43 +61,8 @@ def solve_instance_margin(
     """Minimize ``||f||^2 / 2 + sum_i c_i max(1 - y_i (f_i + b), 0)`` over ``f``, ``b`` and labels ``y``.
 
     This is mi-SVM ([andrews2003] section 3): instances of negative bags are negative, and at least one of
-    each positive bag is positive. It starts with all instances of positive bags positive.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (n_rows, n_rows)
-        Kernel between the instances.
-    bag_of : ndarray of int of shape (n_rows,)
-        Number of the bag of each, from 0; no bag is empty.
-    is_positive : ndarray of bool of shape (n_bags,)
-        Which bags are positive; both kinds occur.
-    costs : ndarray of shape (n_bags,)
-        Cost ``c`` of the instances of each bag.
-    tol : float, default=1e-4
-        Of each machine, in units of the scores.
-    max_iter : int, default=100
-        Most machines.
-    callback : callable, optional
-        Called with the turn and its objective; True ends the search.
-
-    Returns
-    -------
-    SolverResult
-        ``x`` are coefficients of the instances, ``objective`` has an entry per machine, ``criterion`` the
-        relative duality gap of the last, ``detail.labels`` the signs of the instances.
-
-    See Also
-    --------
-    solve_bag_margin : One representative of each positive bag.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.multi_instance._key_margin import solve_instance_margin
-    >>> rows, is_positive = np.array([[-0.5], [3.0], [0.0], [-1.0]]), np.array([True, False])
-    >>> found = solve_instance_margin(rows @ rows.T, np.array([0, 0, 1, 1]), is_positive, np.ones(2))
-    >>> found.detail.labels.tolist()
-    [[-1.0, 1.0, -1.0, -1.0]]
+    each positive bag is positive. It starts with all instances of positive bags positive. ``costs`` are
+    those of the instances of each bag, ``detail.labels`` the signs of the instances.
     """
     turns = _InstanceTurns(gram, bag_of, is_positive, costs, tol)
     return _take_turns(turns, turns.all_alike, None, max_iter, callback)

@@ -18,27 +18,8 @@ _ROUNDING = 1e-10  # least cosine between the two sides of a pair
 class ManyMinima(NamedTuple):
     """Where many starts led.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_starts, n_parameters)
-        The points reached.
-    values : ndarray of shape (n_starts,)
-        The function there.
-    criteria : ndarray of shape (n_starts,)
-        Norm of the gradient there, relative to the absolute value or to 1 where that is less.
-    n_iter : ndarray of shape (n_starts,)
-        Steps from each start.
-    converged : ndarray of bool of shape (n_starts,)
-        Whether the criterion met the tolerance.
-    stopped : {"", "stopped", "interrupted"}
-        Whether the callback, or the user by an interrupt, ended it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.multi_instance._many_starts import ManyMinima
-    >>> ManyMinima(np.zeros((1, 2)), np.zeros(1), np.zeros(1), np.ones(1), np.array([True]), "").stopped
-    ''
+    ``criteria`` are norms of the gradient relative to the absolute value of the function, or to 1 where that
+    is less; ``stopped`` is "stopped" by the callback, "interrupted" by the user, or empty.
     """
 
     points: np.ndarray
@@ -60,37 +41,9 @@ def minimize_many(
 ) -> ManyMinima:
     """Minimize a smooth function from many starts by L-BFGS with Armijo's rule.
 
-    Parameters
-    ----------
-    function : callable
-        ``function(points, which)`` with points of shape (n_active, n_parameters) and the numbers of the
-        starts they come from; returns values of shape (n_active,) and gradients of the shape of the points.
-        Points whose value is not finite are never taken.
-    starts : ndarray of shape (n_starts, n_parameters)
-        First points, at which the function is finite.
-    tol : float
-        Largest norm of the gradient, relative to the absolute value or to 1 where that is less.
-    max_iter : int or ndarray of shape (n_starts,)
-        Most steps, from each start if it is an array.
-    memory : int, default=10
-        Steps from which the curvature is known.
-    callback : callable, optional
-        ``callback(values)`` after each step, with the values of all starts; True stops.
-
-    Returns
-    -------
-    ManyMinima
-        The points reached, in the order of the starts, and how they were.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weakly.multi_instance._many_starts import minimize_many
-    >>> def parabola(points, which):
-    ...     return ((points - 3) ** 2).sum(axis=1) / 2, points - 3
-    >>> minimize_many(parabola, np.array([[0.0, 1.0], [9.0, 3.0]]), tol=1e-8, max_iter=50).points.round(6)
-    array([[3., 3.],
-           [3., 3.]])
+    ``function(points, which)`` returns the values and gradients at points of the starts with these numbers;
+    points whose value is not finite are never taken. ``max_iter`` may be an array with a limit for each
+    start. ``callback`` sees the values of all starts.
     """
     points = np.array(starts, dtype=np.float64)
     n_starts = len(points)
