@@ -177,24 +177,6 @@ def test_stopping_early():
     np.testing.assert_array_equal(interrupted.detail.labels[0], start)
 
 
-def test_what_is_refused():
-    space, start = FeatureSpace(np.eye(4)), np.array([0, 0, 1, 1])
-    for least, most, match in [
-        (3, 4, "widen"),
-        (0, 1, "widen"),
-        (2, 1, "least <= most"),
-        (-1, 4, "least <= most"),
-        (0.5, 4, "whole"),
-    ]:
-        with pytest.raises(ValueError, match=match):
-            solve_iterative_svr(space, start, 1.0, least, most)
-    for wrong in (start[:-1], start.astype(float), start + 1, start - 1):
-        with pytest.raises(ValueError, match="start"):
-            solve_iterative_svr(space, wrong, 1.0, 0, 4)
-    with pytest.raises(ValueError, match="n_clusters"):
-        solve_iterative_svr(space, start, 1.0, 0, 4, n_clusters=1)
-
-
 def test_an_interrupt_keeps_what_was_found(monkeypatch):
     rng = np.random.default_rng(0)
     space, start = FeatureSpace(rng.normal(size=(40, 3))), rng.integers(2, size=40)

@@ -188,20 +188,6 @@ def test_the_limit_of_rounds_is_said():
     assert result.criterion[-1] <= 1e-3
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"start": np.array([1.0, 0.0, -1.0])}, "sign"),
-        ({"C": 0.0}, "C is 0"),
-        ({"reach": -1.0}, "reach is -1"),
-    ],
-)
-def test_what_cannot_be_solved_is_said(changes, message):
-    arguments = {"start": np.array([1.0, 1.0, -1.0]), "C": 1.0, "reach": 0.1, **changes}
-    with pytest.raises(ValueError, match=message):
-        solve_margin_planes(linear(np.eye(3)), **arguments)
-
-
 @pytest.mark.parametrize("reach", [2.0, np.inf])
 def test_rows_that_a_kernel_cannot_tell_apart(reach):
     none = np.zeros(0)

@@ -1,4 +1,17 @@
-"""Regression with the absolute loss by a kernel or by features: what is made once for many targets."""
+"""Support vector regression with the absolute loss, in its dual, by a kernel or by features.
+
+For each column of targets ``t`` the problem is, over functions ``f`` of a space and an offset ``b``, ::
+
+    min_{f, b}  ||f||^2 / 2  +  C sum_i |t_i - f_i - b|
+
+Its dual is to maximize ``beta't - beta' K beta / 2`` over ``-C <= beta_i <= C`` and ``sum beta = 0``, and
+the minimizer is ``f = K beta``. It is the epsilon-insensitive loss with an epsilon of zero.
+
+Kernels move pairs of coefficients by second-order choice. Features go through passes of coordinate descent
+over samples that are centered without making them dense; a multiplier brings the sum of the coefficients to
+0, and it is the offset. Where that does not end soon, and samples or dimensions are not too many, interior
+points do, whatever the cost.
+"""
 
 from __future__ import annotations
 
@@ -75,6 +88,13 @@ class _Regression:
     def solve(
         self, t: np.ndarray, C: float, *, start: np.ndarray | None, tol: float, max_iter: int
     ) -> SolverResult:
+        """Fit columns of targets, up to a duality gap ``tol`` of each column relative to its objective.
+
+        ``start`` is the ``detail.dual`` of an earlier result, made feasible where it is not; by default the
+        best point along the signs of the targets. ``max_iter`` counts passes over all samples in a column,
+        and steps of interior points; for a kernel, as many pairs as there are samples are a pass. Objective
+        and criterion, the largest relative gap, are those of all columns at the start and at the end.
+        """
         if start is None:
             beta = self._along_signs(t, C)
         else:  # targets that are all the same need no function, and no loss has a relative gap

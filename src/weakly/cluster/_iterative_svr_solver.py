@@ -63,11 +63,10 @@ def solve_iterative_svr(
     ``criterion``, the gap, have an entry for each regression that was kept: the last is given up if it
     gains nothing.
     """
-    bounds = _checked_bounds(least, most, n_clusters, space.n_rows)
+    bounds = _Bounds(*(np.broadcast_to(bound, n_clusters) for bound in (least, most)))
     turns = _Turns(space, C, bounds, max_iter, callback)
-    codes = _checked_start(start, n_clusters, space.n_rows)
     try:
-        turns.begin(codes, max(tol, _FIRST_GAP))
+        turns.begin(start, max(tol, _FIRST_GAP))
         turns.go_on(max(tol, _FIRST_GAP))  # labels will change: the first regressions need not be exact
         turns.go_on(tol)
     except KeyboardInterrupt:
@@ -211,27 +210,3 @@ def best_split(values: np.ndarray, fewest: int, largest: int) -> tuple[np.ndarra
     positive[order[n_negative[best] :]] = True
     signs = np.where(positive, 1.0, -1.0)
     return positive, float(offsets[best]), float(np.abs(signs - values - offsets[best]).sum())
-
-
-def _checked_bounds(least: object, most: object, n_clusters: int, n_rows: int) -> _Bounds:
-    if n_clusters < 2:
-        raise ValueError(f"n_clusters is {n_clusters}: use two or more.")
-    low, high = (np.broadcast_to(np.asarray(bound), (n_clusters,)).copy() for bound in (least, most))
-    if not all(np.issubdtype(bound.dtype, np.integer) for bound in (low, high)):
-        raise ValueError(f"least and most must be whole numbers; got {least!r} and {most!r}.")
-    if (low < 0).any() or (low > high).any():
-        raise ValueError(f"0 <= least <= most must hold for all clusters; got {low} and {high}.")
-    if low.sum() > n_rows or np.minimum(high, n_rows).sum() < n_rows:
-        raise ValueError(
-            f"no clusters of {n_rows} rows have sizes between {low} and {high}: widen the bounds."
-        )
-    return _Bounds(low, high)
-
-
-def _checked_start(start: np.ndarray, n_clusters: int, n_rows: int) -> np.ndarray:
-    codes = np.asarray(start)
-    if codes.shape != (n_rows,) or not np.issubdtype(codes.dtype, np.integer):
-        raise ValueError(f"start has shape {codes.shape} of {codes.dtype}: use {n_rows} whole numbers.")
-    if codes.min(initial=0) < 0 or codes.max(initial=0) >= n_clusters:
-        raise ValueError(f"start has codes outside 0 to {n_clusters - 1}.")
-    return codes.astype(np.int64)

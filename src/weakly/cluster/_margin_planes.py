@@ -58,7 +58,7 @@ def solve_margin_planes(
     the round's convex problem. The status is "converged" where signs no longer change or ``J`` gains
     little, "stalled" where the same holds but rounding, or the number of planes, kept the gap above ``tol``.
     """
-    signs = _check(start, C, reach)
+    signs = start.astype(np.float64)
     n_rows = len(signs)
     planes = _Planes(machine, signs, C, reach)
     point = _Point(np.zeros(n_rows), np.zeros(n_rows), 0.0)
@@ -97,17 +97,6 @@ def solve_margin_planes(
         intercept=point.offset,
         detail=Labeling(signs[None]),
     )
-
-
-def _check(start: np.ndarray, C: float, reach: float) -> np.ndarray:
-    signs = np.asarray(start, dtype=np.float64)
-    if signs.ndim != 1 or not (np.abs(signs) == 1).all():
-        raise ValueError("start must hold a sign, +1 or -1, for each row, in one dimension.")
-    if not (0 < C < np.inf):
-        raise ValueError(f"C is {C}: the cost of a loss must be positive and finite.")
-    if not reach >= 0:
-        raise ValueError(f"reach is {reach}: the largest offset must be 0 or more.")
-    return signs
 
 
 class _Point(NamedTuple):

@@ -142,16 +142,7 @@ class _Point(NamedTuple):
 
 
 def _pose(kernel: np.ndarray, C: float, balance_cost: float | None, ridge: float) -> _Problem:
-    if C <= 0 or ridge <= 0:
-        raise ValueError(f"C is {C} and ridge {ridge}: both must be positive.")
-    if balance_cost is not None and balance_cost <= 0:
-        raise ValueError(
-            f"balance_cost is {balance_cost}: margins that are all alike would cost nothing; use a positive "
-            "number, or None for one in the scale of the kernel."
-        )
     n, trace = len(kernel), np.trace(kernel)
-    if kernel.shape != (n, n):
-        raise ValueError(f"kernel has shape {kernel.shape}: it must be square.")
     if trace >= 0 and trace - kernel.sum() / n <= _ALIKE * trace:
         raise ValueError("All samples are the same to the kernel: raise gamma, or choose another kernel.")
     if ridge > _MOST_RIDGE:

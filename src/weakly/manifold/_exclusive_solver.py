@@ -18,7 +18,6 @@ from weakly.rows._device import to_host
 from weakly.solvers._result import SolverResult
 from weakly.spaces import DeformedSpace, KernelSpace, undeformed, whiten
 
-SOLVERS = ("lbfgs", "apg", "paper")
 _FIRST_SMOOTHING, _SHRINK = 1e-2, 0.1  # of the continuation
 _ROUGH = 1e-3  # tolerance of its first stages
 
@@ -54,8 +53,6 @@ def solve_exclusive(
     ``criterion`` is the norm of the gradient relative to that at zero. Histories are those of the last
     stage.
     """
-    if solver not in SOLVERS:
-        raise ValueError(f"solver is {solver!r}: use one of {', '.join(SOLVERS)}.")
     theta = np.zeros((space.n_params, targets.shape[1])) if start is None else start.astype(np.float64)
     others = OtherRows(space.n_rows, rows) if others is None else others
     stages = [

@@ -71,8 +71,6 @@ def solve_diverse_density(
     over starts. For "one" the criterion at the end is that of the instances for which the concept was
     fitted.
     """
-    if cause not in ("any", "one"):
-        raise ValueError(f"cause is {cause!r}: use 'any' or 'one'.")
     bags = _Bags.of(rows, bag_of, is_positive, scales)
     points = bags.parameters(starts, fit_scales)
     watch = None if callback is None else lambda values: callback(float(values.min()))
