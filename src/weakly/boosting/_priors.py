@@ -1,7 +1,7 @@
 """Probabilities of classes before a classifier is learned: from clusters, neighbors, or a teacher.
 
-A prior is a function of rows and partial labels that returns an array of shape (n_rows, n_classes); what is
-here serves as pattern for one's own.
+A prior is a function of samples and partial labels that returns an array of shape (n_samples, n_classes);
+what is here serves as pattern for one's own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LARGE = 1e100
 _ROWS_PER_CLUSTER = 5
 _SCALINGS = 50
 _SHARE_TOL = 1e-3
-_MOST_ROWS = 2000  # labeled rows that are compared to choose a scale
+_MOST_ROWS = 2000  # labeled samples that are compared to choose a scale
 
 
 def kmeans_prior(
@@ -37,18 +37,18 @@ def kmeans_prior(
     smoothing: float | None = None,
     random_state: Any = None,
 ) -> np.ndarray:
-    """Count the labels of each class in the cluster of a row, mean of several clusterings.
+    """Count the labels of each class in the cluster of a sample, mean of several clusterings.
 
     Clusters come from cutting the one of largest spread into ten by k-means, over and over.
 
     Parameters
     ----------
-    X : array-like of shape (n_rows, n_features)
-        Rows; missing entries count as the mean of their column.
-    y : array-like of shape (n_rows,) or LabelView
+    X : array-like of shape (n_samples, n_features)
+        Samples; missing entries count as the mean of their feature.
+    y : array-like of shape (n_samples,) or LabelView
         Labels, some of them unknown.
     n_clusters : int or None, default=None
-        Number of clusters; 50 for each class by default, as in [rmsboost], or one for five rows if that is
+        Number of clusters; 50 for each class by default, as in [rmsboost], or one for five samples if that is
         fewer.
     n_runs : int, default=10
         Clusterings.
@@ -61,8 +61,8 @@ def kmeans_prior(
 
     Returns
     -------
-    ndarray of shape (n_rows, n_classes)
-        Rows sum to 1; equal parts where no cluster of the row has a label.
+    ndarray of shape (n_samples, n_classes)
+        Rows sum to 1; equal parts where no cluster of the sample has a label.
 
     Examples
     --------
@@ -94,18 +94,18 @@ def graph_prior(X: Any, y: Any, *, n_neighbors: int = 8, random_state: Any = Non
 
     Parameters
     ----------
-    X : array-like of shape (n_rows, n_features)
-        Rows; missing entries count as the mean of their column.
-    y : array-like of shape (n_rows,) or LabelView
+    X : array-like of shape (n_samples, n_features)
+        Samples; missing entries count as the mean of their feature.
+    y : array-like of shape (n_samples,) or LabelView
         Labels, some of them unknown.
     n_neighbors : int, default=8
-        Neighbors of a row.
+        Neighbors of a sample.
     random_state : int, RandomState or None, default=None
         Seeds the approximate search for neighbors.
 
     Returns
     -------
-    ndarray of shape (n_rows, n_classes)
+    ndarray of shape (n_samples, n_classes)
         Rows sum to 1; equal parts where no label is in reach.
 
     Examples
@@ -132,11 +132,11 @@ def smoothed_prior(
     n_steps: int = 3,
     sharpness: float = 4.0,
 ) -> np.ndarray:
-    """Average over neighbors what a teacher says of all rows, with known labels in their place.
+    """Average over neighbors what a teacher says of all samples, with known labels in their place.
 
     Parameters
     ----------
-    posterior : ndarray of shape (n_rows, n_classes)
+    posterior : ndarray of shape (n_samples, n_classes)
         Probabilities by the teacher.
     labels : LabelView
         The labels.
@@ -147,12 +147,12 @@ def smoothed_prior(
     sharpness : float, default=4.0
         Power that the probabilities are raised to at the end. Averages are cautious; taken as they are,
         a learner that is surer than the prior is taught the wrong classes to be less so. A power favors
-        large classes, so that classes of unlabeled rows are then held to their shares among the labels,
+        large classes, so that classes of unlabeled samples are then held to their shares among the labels,
         give or take two standard errors.
 
     Returns
     -------
-    ndarray of shape (n_rows, n_classes)
+    ndarray of shape (n_samples, n_classes)
         Rows sum to 1.
 
     Examples
@@ -182,17 +182,17 @@ def smoothed_prior(
 
 
 def prior_graph(rows: np.ndarray, n_neighbors: int, random_state: Any) -> Graph:
-    """Neighbors, as many as there are rows for."""
+    """Neighbors, as many as there are samples for."""
     n_neighbors = min(n_neighbors, len(rows) - 1)
     search = "exact" if len(rows) <= _EXACT_ROWS else "cells"
     return neighbor_graph(rows, n_neighbors=n_neighbors, search=search, random_state=random_state)
 
 
 def comparable_rows(X: Any, labels: LabelView) -> np.ndarray:
-    """Rows for distances: as they are, or with columns of equal spread.
+    """Samples for distances: as they are, or with features of equal spread.
 
     Trees do not mind the scale of a column and their users need not either, but distances do. Whichever has
-    more labeled rows next to one of their own class is taken; equal spread if that does not say.
+    more labeled samples next to one of their own class is taken; equal spread if that does not say.
     """
     X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
     check_consistent_length(X, labels.codes)
@@ -234,7 +234,7 @@ def _check_prior(prior: Any, n_rows: int, n_classes: int) -> np.ndarray:
 
 
 def _agreement(rows: np.ndarray, codes: np.ndarray) -> float:
-    """Share of rows whose nearest other row has their class."""
+    """Share of samples whose nearest other sample has their class."""
     distances = pairwise_distances(rows)
     np.fill_diagonal(distances, np.inf)
     return float(np.mean(codes[distances.argmin(axis=1)] == codes))
@@ -247,7 +247,7 @@ def _sharpened(probabilities: np.ndarray, power: float) -> np.ndarray:
 
 
 def _within_shares(prior: np.ndarray, labels: LabelView) -> np.ndarray:
-    """Scale classes until their shares of the rows are no further from those of the labels than chance."""
+    """Scale classes until their shares of the samples are no further from those of the labels than chance."""
     n_labels = len(labels.labeled)
     counts = np.bincount(labels.labeled_codes, minlength=labels.n_classes)
     shares = (counts + 0.5) / (n_labels + 0.5 * labels.n_classes)

@@ -19,9 +19,9 @@ def make_two_moons(n_samples=200, *, n_per_class=1, noise=0.1, random_state=None
     Parameters
     ----------
     n_samples : int, default=200
-        Number of rows, half of them on each moon.
+        Number of samples, half of them on each moon.
     n_per_class : int, default=1
-        Labeled rows of each moon.
+        Labeled samples of each moon.
     noise : float, default=0.1
         Standard deviation of the Gaussian noise; the moons have radius 1.
     random_state : int, RandomState instance or None, default=None
@@ -30,8 +30,8 @@ def make_two_moons(n_samples=200, *, n_per_class=1, noise=0.1, random_state=None
     Returns
     -------
     sklearn.utils.Bunch
-        With the fields ``X`` of shape (n_samples, 2); ``y``, the moon of each row; ``labeled``, the labeled
-        rows; and ``y_partial``, which is ``y`` with -1 on the others.
+        With the fields ``X`` of shape (n_samples, 2); ``y``, the moon of each sample; ``labeled``, the
+        labeled samples; and ``y_partial``, which is ``y`` with -1 on the others.
 
     See Also
     --------
@@ -62,7 +62,7 @@ def make_misleading_gaussians(n_samples=200, *, separation=5.0, angle=75.0, rand
     Parameters
     ----------
     n_samples : int, default=200
-        Number of rows, half of them in each cluster.
+        Number of samples, half of them in each cluster.
     separation : float, default=5.0
         Distance :math:`s` of the centers, in standard deviations.
     angle : float, default=75.0
@@ -75,10 +75,10 @@ def make_misleading_gaussians(n_samples=200, *, separation=5.0, angle=75.0, rand
     sklearn.utils.Bunch
         With the fields
 
-        - ``X`` of shape (n_samples, 2); ``y``, the cluster of each row; ``labeled``, the rows 0 and 1;
+        - ``X`` of shape (n_samples, 2); ``y``, the cluster of each sample; ``labeled``, the samples 0 and 1;
           ``y_partial``, which is ``y`` with -1 on the others;
         - ``coef``, the unit normal of the best separator, which passes through the origin, and ``error``,
-          its error rate :math:`\Phi(-\tfrac{s}{2})` on new rows;
+          its error rate :math:`\Phi(-\tfrac{s}{2})` on new samples;
         - ``misled_coef`` and ``misled_error``, the same for the maximum-margin separator of the two labels:
           :math:`u` and :math:`\Phi(-\tfrac{s}{2} \cos(\text{angle}))`.
 
@@ -208,17 +208,17 @@ def make_clustered_classes(
     r"""Gaussian clusters of a few classes, apart in some directions of many features.
 
     The clusters of all classes are as large, and their centers are drawn from :math:`N(0, s^2 I)` in a random
-    subspace, in which a row strays from its center by :math:`N(0, I)`. In all other directions there is noise
-    that says nothing of the class. Every feature is a mixture of both.
+    subspace, in which a sample strays from its center by :math:`N(0, I)`. In all other directions there is
+    noise that says nothing of the class. Every feature is a mixture of both.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Number of rows.
+        Number of samples.
     n_features : int, default=100
         Number of features.
     class_shares : sequence of float, default=(0.5, 0.3, 0.2)
-        Parts of the classes, in any unit; numbers of rows are rounded.
+        Parts of the classes, in any unit; numbers of samples are rounded.
     n_clusters : int, default=10
         Clusters of each class.
     n_informative : int, default=10
@@ -228,7 +228,7 @@ def make_clustered_classes(
     noise : float, default=0.3
         Standard deviation in each of the other directions.
     n_per_class : int, default=1
-        Labeled rows of each class.
+        Labeled samples of each class.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -237,13 +237,14 @@ def make_clustered_classes(
     sklearn.utils.Bunch
         With the fields
 
-        - ``X`` of shape (n_samples, n_features); ``y``, the class of each row; ``labeled``, the labeled
-          rows; ``y_partial``, which is ``y`` with -1 on the others;
-        - ``clusters``, the cluster of each row within its class; ``basis`` of shape
+        - ``X`` of shape (n_samples, n_features); ``y``, the class of each sample; ``labeled``, the labeled
+          samples; ``y_partial``, which is ``y`` with -1 on the others;
+        - ``clusters``, the cluster of each sample within its class; ``basis`` of shape
           (n_features, n_informative), orthonormal directions of the subspace; ``centers`` of shape
           (n_classes, n_clusters, n_informative), in these directions;
-        - ``posterior`` of shape (n_samples, n_classes), the exact probabilities of the classes of each row,
-          and ``error``, what no rule can beat on average on these rows: the mean of one less the largest.
+        - ``posterior`` of shape (n_samples, n_classes), the exact probabilities of the classes of each
+          sample, and ``error``, what no rule can beat on average on these samples: the mean of one less the
+          largest.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Experiments with few labels: repeated, seeded draws of the rows whose label is shown."""
+"""Experiments with few labels: repeated, seeded draws of the samples whose label is shown."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _UNLABELED, _LABELED, _TEST = range(3)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelDraw:
-    """Rows that keep their label, rows that lose it, and rows held out.
+    """Samples that keep their label, samples that lose it, and samples held out.
 
     Parameters
     ----------
     labeled, unlabeled, test : ndarray of intp
-        Row indices, ascending; together they are all rows, each once.
+        Indices of samples, ascending; together they are all samples, each once.
 
     See Also
     --------
@@ -44,21 +44,21 @@ class LabelDraw:
 
     @property
     def train(self):
-        """Labeled and unlabeled rows, ascending."""
+        """Labeled and unlabeled samples, ascending."""
         return np.sort(np.concatenate([self.labeled, self.unlabeled]))
 
     def mask(self, y):
-        """Hide the labels of all rows but the labeled ones.
+        """Hide the labels of all samples but the labeled ones.
 
         Parameters
         ----------
-        y : array-like of shape (n_rows,)
+        y : array-like of shape (n_samples,)
             The labels the draw was made from.
 
         Returns
         -------
-        ndarray of shape (n_rows,)
-            Integers with -1, floats with ``NaN``, anything else with ``None`` where hidden. Test rows are
+        ndarray of shape (n_samples,)
+            Integers with -1, floats with ``NaN``, anything else with ``None`` where hidden. Test samples are
             hidden too; index with ``train`` to leave them out of a fit.
         """
         return mask_labels(y, self.labeled)
@@ -66,9 +66,9 @@ class LabelDraw:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelDraws:
-    """Draw labeled, unlabeled and test rows from fully labeled data, again and again.
+    """Draw labeled, unlabeled and test samples from fully labeled data, again and again.
 
-    Each draw shuffles the rows within their classes; how many rows of a class go to which part is the same
+    Each draw shuffles the samples within their classes; how many of a class go to which part is the same
     in all draws. Every class gets at least one label. With the same ``random_state``, draw ``i`` does not
     depend on ``n_repeats``, its test part does not depend on the number of labels, and more labels
     include the fewer: learning curves compare like with like.
@@ -78,11 +78,11 @@ class LabelDraws:
     n_per_class : int or None, default=None
         Labels of each class. Give either this or ``fraction``.
     fraction : float or None, default=None
-        Share of the rows outside the test part that are labeled, in (0, 1]; rounded in each class, and
+        Share of the samples outside the test part that are labeled, in (0, 1]; rounded in each class, and
         at least one.
     test_size : int, float or None, default=None
-        Number or share of rows held out, in proportion to the classes; ``None`` holds out none, for
-        experiments that are scored on the unlabeled rows.
+        Number or share of samples held out, in proportion to the classes; ``None`` holds out none, for
+        experiments that are scored on the unlabeled samples.
     n_repeats : int, default=10
         Number of draws.
     random_state : int, RandomState instance or None, default=0
@@ -127,9 +127,9 @@ class LabelDraws:
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features) or None
+        X : array-like of shape (n_samples, n_features) or None
             Only its length is used.
-        y : array-like of shape (n_rows,)
+        y : array-like of shape (n_samples,)
             Classes, all known.
 
         Returns
@@ -140,7 +140,7 @@ class LabelDraws:
         Raises
         ------
         ValueError
-            If a row of ``y`` is unlabeled or a class has too few rows.
+            If a sample of ``y`` is unlabeled or a class has too few samples.
         """
         check_consistent_length(X, y)
         view = encode_labels(y)
@@ -154,10 +154,10 @@ class LabelDraws:
         return (_shuffled_within_classes(view.codes, parts, seed) for seed in seeds)
 
     def _parts_by_class(self, view):
-        """Part of each row when the rows stand in order of their classes."""
+        """Part of each sample when the samples stand in order of their classes."""
         codes = np.sort(view.codes)
         parts = np.full(len(codes), _UNLABELED)
-        # The first row of a class is never a test row, so that there is one to label.
+        # The first sample of a class is never a test sample, so that there is one to label.
         spare = np.flatnonzero(_rank_in_class(codes) > 0)
         n_test = self._n_test(len(codes), len(spare))
         parts[spare[((np.arange(n_test) + 0.5) * len(spare) / max(n_test, 1)).astype(int)]] = _TEST
@@ -200,7 +200,7 @@ def _shuffled_within_classes(codes, parts, seed):
 
 
 def _rank_in_class(sorted_codes):
-    """Position of each row among those of its class."""
+    """Position of each sample among those of its class."""
     return np.arange(len(sorted_codes)) - np.searchsorted(sorted_codes, sorted_codes)
 
 

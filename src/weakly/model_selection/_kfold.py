@@ -1,4 +1,4 @@
-"""Cross-validation that tests on labeled rows and trains on the others, unlabeled ones included."""
+"""Cross-validation that tests on labeled samples and trains on the others, unlabeled ones included."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from weakly.rows._unlabeled import find_unlabeled
 
 @fill_doc
 class PartiallyLabeledKFold(BaseCrossValidator):
-    """K-fold over the labeled rows; every unlabeled row is in every training part.
+    """K-fold over the labeled samples; every unlabeled sample is in every training part.
 
-    The labeled rows, ordered by class, are dealt to the folds in turn. The test parts partition them;
-    their sizes differ by one at most, and so do the counts of each class in them. A class with fewer rows
-    than folds is spread over as many folds as it has rows. A class with a single labeled row keeps that
-    row in all training parts and is never tested: a model cannot be asked for a class it never saw.
+    The labeled samples, ordered by class, are dealt to the folds in turn. The test parts partition them;
+    their sizes differ by one at most, and so do the counts of each class in them. A class with fewer samples
+    than folds is spread over as many folds as it has samples. A class with a single labeled sample keeps that
+    sample in all training parts and is never tested: a model cannot be asked for a class it never saw.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     stratify : bool, default=True
-        Deal class by class. With False the labeled rows are dealt in order, whatever their labels, and
+        Deal class by class. With False the labeled samples are dealt in order, whatever their labels, and
         none is kept back: the choice for regression.
     shuffle : bool, default=False
-        Shuffle the rows, within each class if ``stratify``, before they are dealt.
+        Shuffle the samples, within each class if ``stratify``, before they are dealt.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffle; an error without ``shuffle``, as it would do nothing.
     %(unlabeled)s
@@ -41,8 +41,8 @@ class PartiallyLabeledKFold(BaseCrossValidator):
 
     See Also
     --------
-    LabelDraws : Repeated draws of the labeled rows, for experiments.
-    labeled_scorer : Scores of labeled rows only, for other splitters.
+    LabelDraws : Repeated draws of the labeled samples, for experiments.
+    labeled_scorer : Scores of labeled samples only, for other splitters.
     PartiallyLabeled : Voting, stacking, bagging, calibration on partially labeled data.
 
     Notes
@@ -102,13 +102,13 @@ class PartiallyLabeledKFold(BaseCrossValidator):
         return self.n_splits
 
     def split(self, X, y=None, groups=None):
-        """Give the training and test rows of each fold.
+        """Give the training and test samples of each fold.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features) or None
+        X : array-like of shape (n_samples, n_features) or None
             Only its length is used.
-        y : array-like of shape (n_rows,)
+        y : array-like of shape (n_samples,)
             Targets, some of them unlabeled.
         groups : object, default=None
             Ignored; here for compatibility.
@@ -116,12 +116,12 @@ class PartiallyLabeledKFold(BaseCrossValidator):
         Returns
         -------
         iterator of (train, test)
-            Row indices, ascending.
+            Indices of samples, ascending.
 
         Raises
         ------
         ValueError
-            If ``y`` is missing or of another length than ``X``, or if fewer rows than ``n_splits`` can be
+            If ``y`` is missing or of another length than ``X``, or if fewer samples than ``n_splits`` can be
             tested.
         """
         if y is None:
@@ -135,7 +135,7 @@ class PartiallyLabeledKFold(BaseCrossValidator):
         return ((np.flatnonzero(fold != k), np.flatnonzero(tested == k)) for k in range(self.n_splits))
 
     def _fold_of_rows(self, y):
-        """Fold that tests each row, -1 for rows that only train."""
+        """Fold that tests each sample, -1 for samples that only train."""
         labeled, codes = self._strata(y)
         testable = np.arange(len(labeled))
         if self.stratify:
@@ -150,7 +150,7 @@ class PartiallyLabeledKFold(BaseCrossValidator):
         return fold
 
     def _strata(self, y):
-        """Labeled rows and the stratum of each."""
+        """Labeled samples and the stratum of each."""
         if self.stratify:
             view = encode_labels(y, unlabeled=self.unlabeled)
             return view.labeled, view.labeled_codes

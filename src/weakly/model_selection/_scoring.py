@@ -1,4 +1,4 @@
-"""Scores that look at labeled rows only."""
+"""Scores that look at labeled samples only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weakly.rows._unlabeled import take_labeled
 
 @fill_doc
 def labeled_scorer(scoring, *, unlabeled="auto"):
-    """Restrict a scorer to the labeled rows of ``y``.
+    """Restrict a scorer to the labeled samples of ``y``.
 
     Parameters
     ----------
@@ -24,12 +24,12 @@ def labeled_scorer(scoring, *, unlabeled="auto"):
     Returns
     -------
     callable
-        ``scorer(estimator, X, y, sample_weight=None)`` with the value of ``scoring`` on the labeled rows.
+        ``scorer(estimator, X, y, sample_weight=None)`` with the value of ``scoring`` on the labeled samples.
         It raises a ValueError if there are none.
 
     See Also
     --------
-    PartiallyLabeledKFold : Its test parts hold labeled rows only, so any scorer does.
+    PartiallyLabeledKFold : Its test parts hold labeled samples only, so any scorer does.
 
     Examples
     --------
