@@ -98,8 +98,7 @@ class WellClustering(SplittingClustering, LabelMixture):
 
     References
     ----------
-    .. [wellsvm] Y.-F. Li, I. W. Tsang, J. T. Kwok, Z.-H. Zhou, "Convex and scalable weakly labeled SVMs",
-       Journal of Machine Learning Research 14, 2013.
+    %(wellsvm)s
 
     Examples
     --------

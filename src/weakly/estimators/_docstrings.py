@@ -371,4 +371,20 @@ result_ : SolverResult
     Report of the solver: objective, certificate, status.
 n_iter_ : int
     Number of iterations of the solver.""",
+    # References
+    "belkin2006": """\
+.. [belkin2006] M. Belkin, P. Niyogi, V. Sindhwani, "Manifold regularization: a geometric framework for
+   learning from labeled and unlabeled examples", JMLR 7, 2006.""",
+    "tvsvm": """\
+.. [tvsvm] X. Bresson, R. Zhang, "TV-SVM: total variation support vector machine for semi-supervised data
+   classification", arXiv:1210.0699, 2012.""",
+    "calder2020": """\
+.. [calder2020] J. Calder, B. Cook, M. Thorpe, D. Slepcev, "Poisson learning: graph based semi-supervised
+   learning at very low label rates", ICML 2020.""",
+    "wellsvm": """\
+.. [wellsvm] Y.-F. Li, I. W. Tsang, J. T. Kwok, Z.-H. Zhou, "Convex and scalable weakly labeled SVMs",
+   Journal of Machine Learning Research 14, 2013.""",
+    "andrews2003": """\
+.. [andrews2003] S. Andrews, I. Tsochantaridis, T. Hofmann, "Support vector machines for multiple-instance
+   learning", Advances in Neural Information Processing Systems 15, 2003.""",
 }

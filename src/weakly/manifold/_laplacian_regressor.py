@@ -65,8 +65,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
 
     References
     ----------
-    .. [belkin2006] M. Belkin, P. Niyogi, V. Sindhwani, "Manifold regularization: a geometric framework for
-       learning from labeled and unlabeled examples", JMLR 7, 2006.
+    %(belkin2006)s
 
     Examples
     --------

@@ -72,10 +72,8 @@ class LaplacianRLSClassifier(SimplexClassifierBase):
 
     References
     ----------
-    .. [belkin2006] M. Belkin, P. Niyogi, V. Sindhwani, "Manifold regularization: a geometric framework for
-       learning from labeled and unlabeled examples", JMLR 7, 2006.
-    .. [tvsvm] X. Bresson, R. Zhang, "TV-SVM: total variation support vector machine for semi-supervised data
-       classification", arXiv:1210.0699, 2012.
+    %(belkin2006)s
+    %(tvsvm)s
 
     Examples
     --------

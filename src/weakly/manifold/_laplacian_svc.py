@@ -79,8 +79,7 @@ class LaplacianSVC(SimplexClassifierBase):
 
     References
     ----------
-    .. [tvsvm] X. Bresson, R. Zhang, "TV-SVM: total variation support vector machine for semi-supervised data
-       classification", arXiv:1210.0699, 2012.
+    %(tvsvm)s
     .. [melacci2011] S. Melacci, M. Belkin, "Laplacian support vector machines trained in the primal", JMLR
        12, 2011.
 

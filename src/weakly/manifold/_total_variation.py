@@ -142,10 +142,8 @@ class TotalVariationRLSClassifier(_TotalVariationClassifier):
 
     References
     ----------
-    .. [tvsvm] X. Bresson, R. Zhang, "TV-SVM: total variation support vector machine for semi-supervised data
-       classification", arXiv:1210.0699, 2012.
-    .. [calder2020] J. Calder, B. Cook, M. Thorpe, D. Slepcev, "Poisson learning: graph based semi-supervised
-       learning at very low label rates", ICML 2020.
+    %(tvsvm)s
+    %(calder2020)s
 
     Examples
     --------
@@ -219,10 +217,8 @@ class TotalVariationSVC(_TotalVariationClassifier):
 
     References
     ----------
-    .. [tvsvm] X. Bresson, R. Zhang, "TV-SVM: total variation support vector machine for semi-supervised data
-       classification", arXiv:1210.0699, 2012.
-    .. [calder2020] J. Calder, B. Cook, M. Thorpe, D. Slepcev, "Poisson learning: graph based semi-supervised
-       learning at very low label rates", ICML 2020.
+    %(tvsvm)s
+    %(calder2020)s
 
     Examples
     --------

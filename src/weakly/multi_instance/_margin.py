@@ -72,8 +72,7 @@ class BagMarginSVC(_MarginSVC):
 
     References
     ----------
-    .. [andrews2003] S. Andrews, I. Tsochantaridis, T. Hofmann, "Support vector machines for multiple-instance
-       learning", Advances in Neural Information Processing Systems 15, 2003.
+    %(andrews2003)s
 
     Examples
     --------
@@ -162,8 +161,7 @@ class InstanceMarginSVC(_MarginSVC):
 
     References
     ----------
-    .. [andrews2003] S. Andrews, I. Tsochantaridis, T. Hofmann, "Support vector machines for multiple-instance
-       learning", Advances in Neural Information Processing Systems 15, 2003.
+    %(andrews2003)s
 
     Examples
     --------

@@ -30,6 +30,7 @@ class SuccessRates(NamedTuple):
     harmonic: float
 
 
+@fill_doc
 def success_rates(y_true: Any, y_pred: Any, located: Any, is_key: Any, *, positive_class: Any = 1) -> Any:
     """Rate how well key instances were located.
 
@@ -63,8 +64,7 @@ def success_rates(y_true: Any, y_pred: Any, located: Any, is_key: Any, *, positi
 
     References
     ----------
-    .. [wellsvm] Y.-F. Li, I. W. Tsang, J. T. Kwok, Z.-H. Zhou, "Convex and scalable weakly labeled SVMs",
-       Journal of Machine Learning Research 14, 2013.
+    %(wellsvm)s
 
     Examples
     --------
