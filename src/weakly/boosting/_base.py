@@ -4,16 +4,15 @@ from numbers import Integral, Real
 
 import joblib
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from weakly._compat import Interval, StrOptions, check_params, check_sample_weight
+from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly.boosting._boost import boost, start
 from weakly.boosting._forest import TreeRules
 from weakly.boosting._learners import EstimatorLearner, TreeLearner
 from weakly.boosting._objectives import class_order
-from weakly.estimators._base import ScoredClassifier, refuse_collection
+from weakly.estimators._base import RowEstimator, ScoredClassifier, refuse_collection
 from weakly.estimators._calibration import fit_temperature, prior_temperature, probabilities
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
@@ -35,7 +34,7 @@ def alpha_of(alpha, labels, weights):
 
 
 @fill_doc
-class BoostingClassifier(ScoredClassifier, BaseEstimator):
+class BoostingClassifier(ScoredClassifier, RowEstimator):
     """Parameters of rounds and of trees, and what is published of them."""
 
     _parameter_constraints: dict = {
@@ -63,8 +62,7 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    _last_published = "_ensembles"  # what only a fit that came to its end has set
-    _of_training: tuple[str, ...] = ("transduction_", "label_distributions_")
+    _last_published = "_ensembles"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -90,7 +88,7 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
 
         %(fitted)s
         """
-        X, labels, weights = self._check_rows(X, y, sample_weight)
+        X, labels, weights = self._check_problem(X, y, sample_weight)
         progress = Progress(type(self).__name__, self.verbose)
         problem = self._problem_of(X, labels, weights) if self.warm_start else None
         if not self._goes_on(problem):
@@ -106,11 +104,9 @@ class BoostingClassifier(ScoredClassifier, BaseEstimator):
         self._problem = problem
         return self
 
-    def _check_rows(self, X, y, sample_weight):
-        """Parameters, rows and labels, before any work."""
-        check_params(self)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+    def _check_problem(self, X, y, sample_weight):
+        """Parameters, samples and labels, before any work."""
+        self._require_labels(y)
         if self.n_iter_no_change is not None and self.max_samples is None:
             raise ValueError(
                 "n_iter_no_change watches labelled rows that trees did not draw, and max_samples=None draws "
