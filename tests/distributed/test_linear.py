@@ -14,10 +14,10 @@ from weakly.rows._blocks import ArrayBlocks
 from weakly.solvers import assign_quotas, fit_rows
 from weakly.solvers._label_sets import SignSet
 from weakly.spaces import FeatureSpace
-from weakly.svm._block_transduction import BlockTransduction, solve_block_transduction
 from weakly.svm._border_quotas import assign_block_quotas
 from weakly.svm._order_statistics import kth_largest, level_of_blocks
 from weakly.svm._summed_rows import MOST_GRAM_COLUMNS, SummedRows
+from weakly.svm._summed_transduction import SummedTransduction
 from weakly.svm._transduction_problem import Ground, Transduction
 from weakly.svm._transduction_search import solve_transduction
 
@@ -104,8 +104,8 @@ def test_search_is_that_in_memory(optimizer, is_sparse):
     ground = Ground(FeatureSpace(X), unlabeled)
     expected = solve_transduction(Transduction(ground, label_set, costs, share), optimizer, tol=1e-9)
     rows = SummedRows(ArrayBlocks(X, 200), np.asarray(X[unlabeled].mean(axis=0)), known, is_sparse)
-    problem = BlockTransduction(rows, 0.05, share, 297, 298, len(unlabeled), 30.0)
-    found = solve_block_transduction(problem, optimizer, tol=1e-9)
+    problem = SummedTransduction(rows, 0.05, share, 297, 298, len(unlabeled), 30.0)
+    found = solve_transduction(problem, optimizer, tol=1e-9)
     np.testing.assert_allclose(found.x, expected.x, rtol=1e-6, atol=1e-9)
     assert found.intercept == pytest.approx(expected.intercept, rel=1e-6)
     assert found.objective[-1] == pytest.approx(expected.objective[-1], rel=1e-10)
@@ -212,8 +212,8 @@ def test_labels_on_all_rows():
 
 
 def test_fit_on_a_cluster(client, monkeypatch):
-    for module in ("_transduction_search", "_block_transduction"):  # every round trip takes its time
-        monkeypatch.setattr(f"weakly.svm.{module}.COST_FACTORS", np.ones(1))
+    # Every round trip takes its time.
+    monkeypatch.setattr("weakly.svm._transduction_search.COST_FACTORS", np.ones(1))
     X, y = classes(400, 4, 2)
     rows = da.from_array(X, chunks=(150, 4)).persist()
     settings = {"tol": 1e-8, "optimizer": "multi_switch"}

@@ -35,7 +35,7 @@ def records(model):
 
 def assert_same(model, expected, rel):
     """Objectives and nearly all labels agree."""
-    for found, wanted in zip(model.results_, records(expected), strict=True):
+    for found, wanted in zip(records(model), records(expected), strict=True):
         assert found.objective[-1] == pytest.approx(wanted.objective[-1], rel=rel)
     assert isinstance(model.transduction_, da.Array)
     assert np.mean(model.transduction_.compute() == expected.transduction_) >= 0.99
@@ -88,7 +88,7 @@ def test_two_labelings_of_three_classes(is_sparse, dtype):
     model = WellSVC(kernel="linear", **settings).fit(da.concatenate(chunks), y_rows, w_rows)
     assert_same(model, expected, rel=1e-5)
     np.testing.assert_array_equal(model.class_prior_, expected.class_prior_)
-    assert [result.n_iter for result in model.results_] == [result.n_iter for result in records(expected)]
+    assert [result.n_iter for result in records(model)] == [result.n_iter for result in records(expected)]
     wanted = expected.decision_function(gram)
     np.testing.assert_allclose(model.decision_function(X), wanted, rtol=0, atol=2e-3 * np.abs(wanted).max())
     assert model.label_distributions_.compute().dtype == dtype
@@ -98,14 +98,14 @@ def test_mixture_of_many_labelings_is_weighted_well():
     X, y = make_blobs(300, centers=2, n_features=5, cluster_std=6.0, random_state=3)
     partial = np.where(np.arange(300) < 20, y, -1)
     model = WellSVC(kernel="linear", tol=1e-3, class_prior=0.5).fit(da.from_array(X, chunks=(80, 5)), partial)
-    result = model.results_[0]
-    labels = result.labels.compute().astype(np.float64)
+    result = records(model)[0]
+    labels = result.detail.labels.compute().astype(np.float64)
     assert len(labels) > 3
     assert ((labels[:, 20:] > 0).sum(axis=1) == 140).all()
     costs = np.where(partial < 0, model.C_unlabeled_, 1.0)
     signs = SignSet(np.arange(20), 2.0 * y[:20] - 1, 300, 140, 140)
     machine = KernelMachine(X @ X.T, signs, costs, center=True, tol=1e-6)
-    found = weigh_labels(machine, labels, result.label_weights, np.zeros(300), tol=1e-5)
+    found = weigh_labels(machine, labels, result.detail.weights, np.zeros(300), tol=1e-5)
     assert result.objective[-1] == pytest.approx(found.objective, rel=1e-3)
     scores = machine.scores((found.weights @ (found.dual * labels))[None])[0]
     assert np.mean((scores > 0) == model.transduction_.compute()) >= 0.99

@@ -76,7 +76,7 @@ def listed(seed):
 
 def check_machine(problem, result):
     """The labels are within the balance, and the machine is the one of these labels."""
-    (labels,) = result.labels
+    (labels,) = result.detail.labels
     known = problem.label_set
     assert np.isin(labels, [-1, 1]).all()
     assert (labels[known.known] == known.signs).all()
@@ -103,7 +103,7 @@ def test_optimum_is_that_of_all_labelings(seed):
     assert result.status == "converged"
     assert result.criterion[-1] == 0
     assert result.objective[-1] == pytest.approx(listing.best, rel=1e-7)
-    assert (listing.within(1e-6) == result.labels).all(axis=1).any()
+    assert (listing.within(1e-6) == result.detail.labels).all(axis=1).any()
 
 
 def test_optimum_without_a_good_start(monkeypatch):
@@ -123,7 +123,7 @@ def test_optimum_without_a_good_start(monkeypatch):
 def first_labels(problem, found, tol):
     """Stands for `settle`: leave labels as they are, and turn the scores of the first machine around."""
     sign = 1.0 if found.machine is None else -1.0
-    labels = problem.best_labels(sign * found.scores)
+    labels = problem.best_labels(sign * (found.values + found.offset))
     machine = problem.machine_of(labels, None, tol)
     return machine, labels, [machine.objective]
 
@@ -206,7 +206,7 @@ def test_rows_in_another_order_and_signs_exchanged():
     assert expected.status == result.status == "converged"
     assert expected.n_iter > 100
     assert result.objective[-1] == pytest.approx(expected.objective[-1], rel=1e-7)
-    np.testing.assert_array_equal(result.labels[0], -expected.labels[0][order])
+    np.testing.assert_array_equal(result.detail.labels[0], -expected.detail.labels[0][order])
 
 
 def test_rows_that_occur_twice_are_rows_that_cost_twice():
@@ -217,7 +217,7 @@ def test_rows_that_occur_twice_are_rows_that_cost_twice():
     single, double = solve_branch_and_bound(once), solve_branch_and_bound(twice)
     # Two equal rows may differ in their sign, but that the best labeling has no use for.
     assert double.objective[-1] == pytest.approx(single.objective[-1], rel=1e-7)
-    np.testing.assert_array_equal(double.labels[0, ::2], single.labels[0])
+    np.testing.assert_array_equal(double.detail.labels[0, ::2], single.detail.labels[0])
 
 
 def test_moons():
@@ -227,7 +227,7 @@ def test_moons():
     result = solve_branch_and_bound(problem)
     check_machine(problem, result)
     assert result.status == "converged"
-    np.testing.assert_array_equal(result.labels[0], y)
+    np.testing.assert_array_equal(result.detail.labels[0], y)
     for name in SEARCHES:
         value = solve_transduction(problem, name).objective[-1]
         print(f"{name:>12}: excess on two moons {value / result.objective[-1] - 1:.4f}")
@@ -336,7 +336,7 @@ def test_an_outlier_of_1e12():
     problem = transduction(FeatureSpace(X), [0, 1], [-1, 1], 9, 9)
     result = solve_branch_and_bound(problem, max_nodes=200)
     assert np.isfinite(result.objective).all()
-    np.testing.assert_array_equal(result.labels[0], np.where(np.arange(20) % 2, 1, -1))
+    np.testing.assert_array_equal(result.detail.labels[0], np.where(np.arange(20) % 2, 1, -1))
 
 
 def test_callback_stops():

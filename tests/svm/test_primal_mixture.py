@@ -8,11 +8,12 @@ import scipy.sparse as sp
 from tests.oracles.labelings import TIGHT, all_signs, relaxation
 from weakly.rows._blocks import ArrayBlocks
 from weakly.solvers import KernelMachine, solve_cutting_plane, weigh_labels
+from weakly.solvers._cutting_plane import cut_labels
 from weakly.solvers._label_machine import supervised_scores
 from weakly.solvers._label_sets import SignSet
-from weakly.svm import _block_cutting_plane as cutting_plane
+from weakly.svm import _primal_labelings as labelings_module
 from weakly.svm import _primal_mixture as mixture
-from weakly.svm._block_cutting_plane import best_labels, solve_block_cutting_plane
+from weakly.svm._primal_labelings import PrimalMixtures
 from weakly.svm._primal_mixture import MixtureProblem, fit_mixture
 
 OFFSET = 0.5
@@ -121,11 +122,11 @@ def test_a_label_vector_that_does_not_help_gets_no_weight():
     assert both.objective == pytest.approx(alone.objective, rel=1e-10)
 
 
-@pytest.mark.parametrize("n_samples", [cutting_plane._SAMPLES, 3, 1])
+@pytest.mark.parametrize("n_samples", [labelings_module._SAMPLES, 3, 1])
 @pytest.mark.parametrize("digits", [8, 1, 0])
 @pytest.mark.parametrize("is_free", [False, True])
 def test_best_labels_are_those_in_memory(n_samples, digits, is_free, monkeypatch):
-    monkeypatch.setattr(cutting_plane, "_SAMPLES", n_samples)
+    monkeypatch.setattr(labelings_module, "_SAMPLES", n_samples)
     rng = np.random.default_rng(digits)
     vector = np.array([1.0, 0.5, 0.0])
     for n_rows, share in [(5, 0.0), (40, 0.3), (250, 0.5), (250, 1.0)]:
@@ -140,7 +141,10 @@ def test_best_labels_are_those_in_memory(n_samples, digits, is_free, monkeypatch
         label_set = SignSet(labeled, known[labeled], n_rows, least, most)
         for a in (dual, None):
             factors = np.ones(n_rows) if a is None else a
-            labels, expected = best_labels(problem, a, vector, least, most), label_set.best(factors, scores)
+            labels, expected = (
+                PrimalMixtures(problem, least, most).best_labels(a, vector),
+                label_set.best(factors, scores),
+            )
             np.testing.assert_array_equal(labels[labeled], known[labeled])
             assert labels.sum() == expected.sum()
             assert (factors * labels) @ scores == pytest.approx((factors * expected) @ scores)
@@ -160,7 +164,7 @@ def test_cutting_plane_ends_where_that_in_memory_does(seed):
     value, _ = relaxation([machine.kernel * np.outer(y, y) for y in listed], machine.upper, machine.ridge)
     problem = blocked(X, known, costs, block_rows=4)
     start = machine.label_set.best(np.ones(9), supervised_scores(machine, np.arange(3), known[:3]))
-    result = solve_block_cutting_plane(problem, start, 3, 3, tol=1e-6)
+    result = cut_labels(PrimalMixtures(problem, 3, 3), start, tol=1e-6, max_labels=20)
     # All vectors of a mixture have the same norm, so that rounding decides where a search begins: two runs
     # that add many vectors part sooner or later. These add few.
     expected = solve_cutting_plane(machine, start, tol=1e-6)
@@ -176,11 +180,11 @@ def test_objective_is_that_in_memory_for_the_same_labels(n_positive):
     labeled = np.flatnonzero(known)
     scores = supervised_scores(machine, labeled, known[labeled])
     start = machine.label_set.best(np.ones(360), scores)
-    result = solve_block_cutting_plane(problem, start, n_positive, n_positive, tol=1e-4, max_labels=8)
-    assert len(result.labels) > 3
-    assert ((result.labels[:, known == 0] > 0).sum(axis=1) == n_positive).all()
-    labels = np.array(result.labels, dtype=np.float64)
-    found = weigh_labels(machine, labels, result.label_weights, np.zeros(360), tol=1e-5)
+    result = cut_labels(PrimalMixtures(problem, n_positive, n_positive), start, tol=1e-4, max_labels=8)
+    assert len(result.detail.labels) > 3
+    assert ((result.detail.labels[:, known == 0] > 0).sum(axis=1) == n_positive).all()
+    labels = np.array(result.detail.labels, dtype=np.float64)
+    found = weigh_labels(machine, labels, result.detail.weights, np.zeros(360), tol=1e-5)
     assert result.objective[-1] == pytest.approx(found.objective, rel=1e-4)
     vector = problem.constant * result.x[-1] + (X - problem.mean) @ result.x[:-1]
     expected = machine.scores((found.weights @ (found.dual * labels))[None])[0]
@@ -190,8 +194,10 @@ def test_objective_is_that_in_memory_for_the_same_labels(n_positive):
 def test_refined_labels_fit_their_own_scores():
     X, signs, known, costs = clumps(200, 4, seed=5)
     problem = blocked(X, known, costs, 60)
-    result = solve_block_cutting_plane(problem, signs, 66, 67, tol=1e-4, refine=50)
-    assert len(result.labels) == 1
-    np.testing.assert_array_equal(best_labels(problem, None, result.x, 66, 67), result.labels[0])
-    alone = fit_mixture(problem, result.labels.T, np.zeros((1, 5)), tol=1e-10)
+    result = cut_labels(PrimalMixtures(problem, 66, 67), signs, tol=1e-4, max_labels=20, refine=50)
+    assert len(result.detail.labels) == 1
+    np.testing.assert_array_equal(
+        PrimalMixtures(problem, 66, 67).best_labels(None, result.x), result.detail.labels[0]
+    )
+    alone = fit_mixture(problem, result.detail.labels.T, np.zeros((1, 5)), tol=1e-10)
     np.testing.assert_allclose(result.x, alone.W[0], rtol=0, atol=1e-2 * np.abs(alone.W).max())

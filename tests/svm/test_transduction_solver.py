@@ -98,7 +98,7 @@ def best_objective(problem, labels):
 
 def objective_of(problem, result):
     """``J`` of the machine that was returned, term by term."""
-    space, (labels,) = problem.ground.space, result.labels
+    space, (labels,) = problem.ground.space, result.detail.labels
     scores = space.scores(result.x) + result.intercept
     slack = np.maximum(1 - labels * scores, 0)
     return float(space.inner(result.x, result.x)) / 2 + problem.costs @ slack**2 / 2
@@ -106,7 +106,7 @@ def objective_of(problem, result):
 
 def check(problem, result, *, tol=1e-4):
     """Labels within the balance, a history that never rises, and the best machine for these labels."""
-    (labels,) = result.labels
+    (labels,) = result.detail.labels
     known = problem.label_set
     assert np.isin(labels, [-1, 1]).all()
     np.testing.assert_array_equal(labels[known.known], known.signs)
@@ -149,7 +149,7 @@ def test_losses_of_labels():
 def test_settling_never_raises_the_objective(seed):
     problem = random_problem(seed)
     scores = np.random.default_rng(seed).normal(size=len(problem.costs))
-    machine, labels, history = settle(problem, Found(scores), 1e-8)
+    machine, labels, history = settle(problem, Found(scores, 0.0), 1e-8)
     assert (np.diff(history) <= 1e-9 * np.array(history[:-1])).all()
     assert history[-1] == machine.objective
     np.testing.assert_array_equal(labels, problem.best_labels(machine.scores))
@@ -167,7 +167,7 @@ def test_any_small_problem(optimizer, seed):
     assert solve_transduction(problem, optimizer).status == "converged"
     scores = problem.ground.space.scores(result.x) + result.intercept
     own = problem.loss_of(problem.best_labels(scores)).value(scores)  # labels differ where scores tie
-    assert problem.loss_of(result.labels[0]).value(scores) == pytest.approx(own, rel=1e-9, abs=1e-12)
+    assert problem.loss_of(result.detail.labels[0]).value(scores) == pytest.approx(own, rel=1e-9, abs=1e-12)
 
 
 @OPTIMIZERS
@@ -175,10 +175,10 @@ def test_any_small_problem(optimizer, seed):
 def test_clouds_far_apart_are_labeled_without_error(optimizer, kind):
     problem, signs = blobs(kind)
     result = solve_transduction(problem, optimizer)
-    np.testing.assert_array_equal(result.labels, [signs])
+    np.testing.assert_array_equal(result.detail.labels, [signs])
     check(problem, result)
     free = replace(problem, label_set=replace(problem.label_set, least=5, most=30))
-    np.testing.assert_array_equal(solve_transduction(free, optimizer).labels, [signs])
+    np.testing.assert_array_equal(solve_transduction(free, optimizer).detail.labels, [signs])
 
 
 @OPTIMIZERS
@@ -186,7 +186,7 @@ def test_a_kernel_and_its_features_give_the_same_labels(optimizer):
     features, _ = blobs("dense", distance=3.0, seed=1)
     kernel, _ = blobs("linear kernel", distance=3.0, seed=1)
     results = [solve_transduction(problem, optimizer, tol=1e-8) for problem in (features, kernel)]
-    np.testing.assert_array_equal(results[0].labels, results[1].labels)
+    np.testing.assert_array_equal(results[0].detail.labels, results[1].detail.labels)
     assert results[0].objective[-1] == pytest.approx(results[1].objective[-1], rel=1e-8)
     np.testing.assert_allclose(
         features.ground.space.scores(results[0].x) + results[0].intercept,
@@ -202,7 +202,7 @@ def test_single_precision_of_sparse_rows(optimizer):
     single = problem.ground.space.features.astype(np.float32)
     grounds = [Ground(FeatureSpace(X), np.arange(2, 40)) for X in (single, single.astype(np.float64))]
     results = [solve_transduction(replace(problem, ground=ground), optimizer) for ground in grounds]
-    np.testing.assert_array_equal(results[0].labels, results[1].labels)
+    np.testing.assert_array_equal(results[0].detail.labels, results[1].detail.labels)
     assert results[0].objective[-1] == pytest.approx(results[1].objective[-1], rel=1e-7)
     assert results[0].x.dtype == np.float64
 
@@ -217,7 +217,7 @@ def test_signs_exchanged_and_rows_in_another_order(optimizer):
     n_positive = 38 - problem.label_set.most
     turned = transduction(space, known, -signs[order[known]], n_positive, n_positive)
     result = solve_transduction(turned, optimizer)
-    np.testing.assert_array_equal(result.labels[0], -expected.labels[0, order])
+    np.testing.assert_array_equal(result.detail.labels[0], -expected.detail.labels[0, order])
     assert result.objective[-1] == pytest.approx(expected.objective[-1], rel=1e-6)
 
 
@@ -228,7 +228,7 @@ def test_no_unlabeled_rows(optimizer):
     problem = transduction(KernelSpace(rbf(X)), np.arange(12), signs, 0, 0, labeled_cost=2.0)
     result = solve_transduction(problem, optimizer, tol=1e-8)
     assert (result.status, result.n_iter) == ("converged", 0)
-    np.testing.assert_array_equal(result.labels, [signs])
+    np.testing.assert_array_equal(result.detail.labels, [signs])
     check(problem, result, tol=1e-6)
 
 
@@ -240,7 +240,7 @@ def test_one_unlabeled_row(optimizer, kind, least, most):
     problem = transduction(SPACES[kind](X), [0, 1], [-1.0, 1.0], least, most)
     result = solve_transduction(problem, optimizer)
     check(problem, result)
-    assert result.labels[0, 2] == (1 if most else -1)
+    assert result.detail.labels[0, 2] == (1 if most else -1)
 
 
 @OPTIMIZERS
@@ -257,7 +257,7 @@ def test_rows_that_are_all_equal(optimizer):
     """No function tells them apart; the balance still holds, and the offset is that of the majority."""
     problem = transduction(KernelSpace(np.ones((9, 9))), [0, 1], [-1.0, 1.0], 2, 2)
     result = solve_transduction(problem, optimizer, tol=1e-8)
-    assert (result.labels > 0).sum() == 3
+    assert (result.detail.labels > 0).sum() == 3
     assert result.status == "converged"
     # 3 (1 - t) = 6 (1 + t), and nothing is gained by a function.
     assert result.objective[-1] == pytest.approx((3 * (4 / 3) ** 2 + 6 * (2 / 3) ** 2) / 2, rel=1e-9)
@@ -292,7 +292,7 @@ def test_an_interrupt_keeps_what_was_found(optimizer):
     assert (result.status, result.n_iter) == ("interrupted", 2)
     check(problem, result)
     asked = solve_transduction(problem, optimizer, callback=lambda n: n >= 2)
-    np.testing.assert_array_equal(result.labels, asked.labels)
+    np.testing.assert_array_equal(result.detail.labels, asked.detail.labels)
 
 
 def test_an_interrupt_before_anything_was_found():
@@ -311,8 +311,8 @@ def test_an_interrupt_before_anything_was_found():
         root, np.eye(root.shape[1]), problem.label_set.signs, np.ones(2), squared=True, intercept=True
     )
     assert supervised.objective == pytest.approx(value, rel=1e-6)
-    _, labels, history = settle(problem, Found(supervised.scores), 1e-6, most_rounds=1)
-    np.testing.assert_array_equal(result.labels[0], labels)
+    _, labels, history = settle(problem, Found(supervised.scores, 0.0), 1e-6, most_rounds=1)
+    np.testing.assert_array_equal(result.detail.labels[0], labels)
     np.testing.assert_allclose(result.objective, history, rtol=1e-6)
 
 
@@ -395,7 +395,7 @@ def test_the_balance_is_a_mean(optimizer, kind):
     problem, _ = blobs(kind, distance=2.0)
     wanted = 2 * problem.label_set.most / 38 - 1
     for found in SEARCHES[optimizer](problem):
-        assert found.scores[2:].mean() == pytest.approx(wanted, abs=1e-8)
+        assert found.values[2:].mean() + found.offset == pytest.approx(wanted, abs=1e-8)
 
 
 @pytest.mark.parametrize("kind", SPACES)
@@ -405,10 +405,10 @@ def test_descent_ends_where_newton_does(kind, offset):
     problem, signs = blobs(kind, distance=3.0)
     ground, loss = problem.ground, problem.loss_of(signs)
     descent = _Descent(problem, offset)
-    found = descent.to(problem.loss_of(signs, 0.1))
-    found = descent.to(loss)
+    found = descent.to(problem.smooth(problem.loss_of(signs, 0.1)))
+    found = descent.to(problem.smooth(loss))
     expected = fit_rows(ground.centered, loss, offset=offset, tol=1e-10)
-    np.testing.assert_allclose(found.scores, expected.scores, atol=0.02)
+    np.testing.assert_allclose(found.values + found.offset, expected.scores, atol=0.02)
     assert found.machine is None
 
 
@@ -443,9 +443,9 @@ def test_the_pair_that_gains_most_is_swapped():
     labels = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
     best = np.array([1.0, -1.0, -1.0, 1.0, -1.0, 1.0])
     scores = np.array([3.0, -0.5, -2.0, 1.0, -3.0, 2.0])
-    assert _swap(labels, best, scores, 1).tolist() == [1, 1, -1, -1, -1, 1]
-    assert _swap(labels, best, scores, 2).tolist() == best.tolist()
-    assert _swap(labels, best, scores, None).tolist() == best.tolist()
+    swapped = _swap(labels, best, scores)
+    assert swapped.tolist() == [1, 1, -1, -1, -1, 1]
+    assert _swap(swapped, best, scores).tolist() == best.tolist()
     assert labels.tolist() == [1, 1, 1, -1, -1, -1]
 
 

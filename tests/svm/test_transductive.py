@@ -73,7 +73,7 @@ def test_the_objective_is_that_of_liblinear_for_the_labels_found(machine):
     model = type(machine)(optimizer=machine.optimizer, **params).fit(X, partial)
     signs = np.where(model.transduction_ == 1, 1.0, -1.0)
     signs[~hidden] = np.where(partial[~hidden] == 1, 1.0, -1.0)
-    np.testing.assert_array_equal(model.result_.labels[0], signs)
+    np.testing.assert_array_equal(model.result_.detail.labels[0], signs)
     costs = np.where(hidden, 0.5, 2.0)
     rival = LinearSVC(C=0.5, intercept_scaling=1e3, dual=False, tol=1e-10, max_iter=10**5)
     scores = rival.fit(X, signs, sample_weight=costs).decision_function(X)
@@ -137,7 +137,7 @@ def test_labels_keep_the_balance_whatever_the_rows(machine, seed, data):
     shares = data.draw(st.lists(st.floats(0.05, 1.0), min_size=n_classes, max_size=n_classes))
     model = type(machine)(optimizer=machine.optimizer, class_prior=shares, C_unlabeled=0.3).fit(X, partial)
     assert keeps_the_balance(model, partial < 0)
-    signs = model.result_.labels > 0
+    signs = model.result_.detail.labels > 0
     wanted = model.class_prior_[-len(signs) :] * (partial < 0).sum()
     assert (np.abs(signs[:, partial < 0].sum(axis=1) - wanted) < 1).all()
     np.testing.assert_array_equal(signs[-1, :n_classes], partial[:n_classes] == n_classes - 1)
@@ -173,7 +173,7 @@ def test_several_classes(optimizer):
     model = TransductiveSVC(optimizer=optimizer, class_prior=[2, 1, 1]).fit(X, partial)
     assert np.mean(model.transduction_ == y) > 0.97
     assert model.decision_function(X).shape == (80, 3)
-    assert model.result_.labels.shape == (3, 80)
+    assert model.result_.detail.labels.shape == (3, 80)
     assert keeps_the_balance(model, partial < 0)
 
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from weakly.estimators._mixture import alone, nearest_labeling
+from weakly.solvers import weigh_labels
+from weakly.solvers._cutting_plane import nearest_label
 
 _MOST_ROUNDS, _MOST_PASSES = 50, 200
 
@@ -42,6 +43,13 @@ def widest(machine, result, tol):
     different ones says little, and one of them, or what they say together, may be much better than the rest.
     """
     most = 1 if machine.is_exact else _MOST_PASSES  # near enough to compare, where a cost is very high
-    labels = (nearest_labeling(machine, result), *result.detail.labels)
-    singles = [alone(machine, result, label, tol=tol, max_iter=most) for label in labels]
-    return min(singles, key=lambda single: single[1].objective)[0]
+    detail = result.detail
+
+    def alone(label):
+        return weigh_labels(machine, label[None], np.ones(1), result.x, tol=tol, max_iter=most)
+
+    nearest = nearest_label(machine, result.x, detail)
+    single = min(map(alone, (nearest, *detail.labels)), key=lambda found: found.objective)
+    return replace(
+        result, x=single.dual, detail=replace(detail, labels=single.labels, weights=single.weights)
+    )

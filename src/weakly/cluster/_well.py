@@ -7,7 +7,8 @@ from weakly.cluster._base import SplittingClustering, functions_of
 from weakly.cluster._joint_margin import solve_joint_margin
 from weakly.cluster._rounding import agreeing, widest
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._mixture import LabelMixture, mixed_coefficients
+from weakly.estimators._mixture import LabelMixture
+from weakly.solvers._cutting_plane import mixed_coefficients
 
 _MOST_OF_PARTS = 3  # splits in the mixture of a part of the rows: more do not make better first clusters
 
@@ -172,7 +173,7 @@ class WellClustering(SplittingClustering, LabelMixture):
         max_labels = min(self.max_labels, _MOST_OF_PARTS) if is_part else None
         result = agreeing(machine, self._cut(machine, start, callback, max_labels))
         final = widest(machine, result, self.tol) if self.assignment == "widest" else result
-        found = functions_of(machine, mixed_coefficients(machine, final)[None], result)
+        found = functions_of(machine, mixed_coefficients(machine, final.x, final.detail)[None], result)
         signs = machine.label_set.best(np.ones(space.n_rows), found.scores[:, 0])
         return signs, result.objective[-1], found
 

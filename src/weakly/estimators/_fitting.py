@@ -77,6 +77,5 @@ def atomic_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 def _statuses(estimator: Any) -> Iterator[str]:
     """Why the solvers behind a fitted estimator ended."""
-    for name in ("result_", "results_"):  # the second of WellSVC on Dask collections
-        results = getattr(estimator, name, [])
-        yield from (result.status for result in (results if isinstance(results, list) else [results]))
+    results = getattr(estimator, "result_", [])
+    yield from (result.status for result in (results if isinstance(results, list) else [results]))

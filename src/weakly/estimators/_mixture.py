@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from weakly._compat import Interval, StrOptions
 from weakly.estimators._base import KernelEstimator
 from weakly.rows._memory import dense_bytes, require_fit
-from weakly.solvers import KernelMachine, LinearMachine, solve_cutting_plane, weigh_labels
+from weakly.solvers import KernelMachine, LinearMachine, solve_cutting_plane
+from weakly.solvers._cutting_plane import mixed_coefficients
 
 
 class LabelMixture(KernelEstimator):
@@ -37,13 +37,14 @@ class LabelMixture(KernelEstimator):
         settings = {"center": self.center, "offset": offset, "tol": 0.1 * self.tol}
         return machine_of(space, label_set, costs, self.loss, **settings)
 
-    def _cut(self, machine, start, callback=None, max_labels=None):
+    def _cut(self, machine, start, callback=None, max_labels=None, refine=0):
         return solve_cutting_plane(
             machine,
             start,
             oracle=self.oracle,
             tol=self.tol,
             max_labels=max_labels or self.max_labels,
+            refine=refine,
             callback=callback,
         )
 
@@ -63,7 +64,7 @@ class LabelMixture(KernelEstimator):
 
     def _mix(self, space, machine, results):
         """Publish the function of the mixtures, and return its scores on the training rows."""
-        coefficients = np.vstack([mixed_coefficients(machine, result) for result in results])
+        coefficients = np.vstack([mixed_coefficients(machine, result.x, result.detail) for result in results])
         theta, self._offset = machine.function(coefficients)
         self._function = space.function(theta.astype(space.dtype))
         return machine.scores(coefficients).T
@@ -78,25 +79,3 @@ def machine_of(space, label_set, costs, loss, **settings):
     if space.has_gram:
         return KernelMachine(space.gram, label_set, costs, loss, **settings)
     return LinearMachine(space.features, label_set, costs, loss, **settings)
-
-
-def mixed_coefficients(machine, result):
-    """Kernel expansion of the mixture that a cutting plane method found."""
-    return result.detail.weights @ machine.label_set.coefficients(result.x, result.detail.labels)
-
-
-def scores_of(machine, result):
-    """Scores of all rows by the function of a mixture."""
-    return machine.scores(mixed_coefficients(machine, result)[None])[0]
-
-
-def nearest_labeling(machine, result):
-    """The labeling of the set that fits the scores of a mixture best."""
-    return machine.label_set.best(np.ones(len(machine.ridge)), scores_of(machine, result))
-
-
-def alone(machine, result, label, **settings):
-    """One labeling in place of a mixture, and the solution for it."""
-    found = weigh_labels(machine, label[None], np.ones(1), result.x, **settings)
-    detail = replace(result.detail, labels=label[None], weights=np.ones(1))
-    return replace(result, x=found.dual, detail=detail), found

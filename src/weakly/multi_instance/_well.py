@@ -8,8 +8,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from weakly._compat import Interval
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._mixture import LabelMixture, mixed_coefficients
+from weakly.estimators._mixture import LabelMixture
 from weakly.multi_instance._kernel_base import KernelBagClassifier
+from weakly.solvers._cutting_plane import mixed_coefficients
 from weakly.solvers._label_sets import KeyInstances
 from weakly.spaces import KernelSpace
 
@@ -156,7 +157,7 @@ class WellMultiInstanceSVC(KernelBagClassifier, LabelMixture):
         is_full = len(result.detail.labels) == n_choices < self.max_labels
         if is_full and result.status == "max_iter":
             result = replace(result, status="stopped")  # as the held-out bags asked for
-        theta, constant = machine.function(mixed_coefficients(machine, result)[None])
+        theta, constant = machine.function(mixed_coefficients(machine, result.x, result.detail)[None])
         return result, theta[:, 0], constant[0]
 
     def _problem(self, bag_of, is_positive):
@@ -196,7 +197,8 @@ class WellMultiInstanceSVC(KernelBagClassifier, LabelMixture):
             *self._problem(bag_of[inside], is_positive),
             self.offset,
         )
-        coefficients = mixed_coefficients(machine, self._choose(machine, n_choices).whole())[None]
+        chosen = self._choose(machine, n_choices).whole()
+        coefficients = mixed_coefficients(machine, chosen.x, chosen.detail)[None]
         theta, constant = machine.function(coefficients)
         scores = np.full(len(gram), -np.inf)
         scores[outside] = (gram[np.ix_(outside, inside)] @ theta + constant)[:, 0]

@@ -20,6 +20,8 @@ class WeightedLabels(NamedTuple):
 
     Parameters
     ----------
+    labels : ndarray of shape (n_labels, size)
+        Label vectors.
     weights : ndarray of shape (n_labels,)
         Weights, positive with sum 1.
     dual : ndarray of shape (n_dual,)
@@ -41,10 +43,11 @@ class WeightedLabels(NamedTuple):
     --------
     >>> import numpy as np
     >>> from weakly.solvers._label_weights import WeightedLabels
-    >>> WeightedLabels(np.ones(1), np.ones(2), np.ones(1), objective=1.5, gap=0.0).gap
+    >>> WeightedLabels(np.ones((1, 2)), np.ones(1), np.ones(2), np.ones(1), objective=1.5, gap=0.0).gap
     0.0
     """
 
+    labels: np.ndarray
     weights: np.ndarray
     dual: np.ndarray
     norms: np.ndarray
@@ -111,7 +114,8 @@ def weigh_labels(
         n_unsolved += machine.is_exact and not is_solved
         loss_part = dual.sum() - machine.ridge @ dual**2 / 2
         mean_norm = weights @ norms
-        point = WeightedLabels(weights, dual, norms, loss_part - mean_norm / 2, (norms.max() - mean_norm) / 2)
+        objective, gap = loss_part - mean_norm / 2, (norms.max() - mean_norm) / 2
+        point = WeightedLabels(labels, weights, dual, norms, objective, gap)
         if rule == "accelerated":
             too_far = best is not None and _rose(best, point, machine.is_exact)
             power = max(_PAPER, _SHRINK * power) if too_far else _GROW * power

@@ -32,11 +32,6 @@ class SolverResult:
         Offset of the scores, for problems that have one.
     detail : object or None, default=None
         What only this method has, as a record of its own: the docstring of the solver names it.
-    labels : ndarray of shape (n_labels, size) or None, default=None
-        Label vectors, of transductive support vector machines and of mixtures fitted to Dask collections.
-        Other methods have them in ``detail``.
-    label_weights : ndarray of shape (n_labels,) or None, default=None
-        Weights of the latter, which sum to 1.
 
     Examples
     --------
@@ -53,8 +48,6 @@ class SolverResult:
     status: str
     intercept: np.ndarray | float = 0.0
     detail: Any = None
-    labels: np.ndarray | None = None
-    label_weights: np.ndarray | None = None
 
     @property
     def converged(self) -> bool:
@@ -69,7 +62,7 @@ class SolverResult:
 
     def summary(self) -> SolverResult:
         """Return histories, status and intercept alone: what stays small with any number of samples."""
-        return replace(self, x=np.zeros(0), detail=None, labels=None, label_weights=None)
+        return replace(self, x=np.zeros(0), detail=None)
 
 
 @dataclass(frozen=True, slots=True)

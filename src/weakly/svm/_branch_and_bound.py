@@ -68,10 +68,10 @@ def solve_branch_and_bound(
     Returns
     -------
     SolverResult
-        ``labels`` has the signs of all rows, ``objective`` is ``J`` of the best labeling at each improvement
-        and of the machine in ``x`` at the end. ``criterion`` is how much lower it may be elsewhere, as part
-        of it: 0 when the tree is explored, else the distance to the lowest bound of an open branch. Branches
-        that promise less than 1e-9 of the objective are not explored.
+        ``detail.labels`` has the signs of all samples, ``objective`` is ``J`` of the best labeling at each
+        improvement and of the SVM in ``x`` at the end. ``criterion`` is how much lower it may be elsewhere,
+        as part of it: 0 when the tree is explored, else the distance to the lowest bound of an open branch.
+        Branches that promise less than 1e-9 of the objective are not explored.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def solve_branch_and_bound(
     >>> ground = Ground(FeatureSpace(np.array([[-2.0], [2.0], [-1.5], [1.5]])), np.array([2, 3]))
     >>> signs = SignSet(np.array([0, 1]), np.array([-1.0, 1.0]), n_rows=4, least=1, most=1)
     >>> result = solve_branch_and_bound(Transduction(ground, signs, np.ones(4), share=0.5))
-    >>> result.labels[0].tolist(), result.status, float(result.criterion[-1])
+    >>> result.detail.labels[0].tolist(), result.status, float(result.criterion[-1])
     ([-1.0, 1.0, -1.0, 1.0], 'converged', 0.0)
     """
     deadline = np.inf if max_seconds is None else monotonic() + max_seconds
@@ -117,7 +117,7 @@ class _Search:
         self.n_nodes = 0
         self.history: list[tuple[float, float]] = []
         supervised = problem.supervised(tol)
-        self.propose(Found(supervised.scores, supervised))
+        self.propose(Found.of(supervised))
 
     @property
     def is_explored(self) -> bool:
@@ -165,7 +165,7 @@ class _Search:
         if self.best.value[0] < before:
             self.best.value[0] = self.value_of(self.best.signs)  # the scores of the node had another machine
             self.record()
-            self.propose(Found(self.best.signs.copy()))
+            self.propose(Found(self.best.signs.copy(), 0.0))
 
     def value_of(self, labels: np.ndarray) -> float:
         """What the machine of a labeling costs, or more where time is up or rounding has taken over."""
@@ -193,7 +193,7 @@ class _Search:
         if gap <= self.tol:
             status = "converged" if machine.converged else "max_iter"
         values, gaps = zip(*self.history, (machine.objective, gap), strict=True)
-        theta, offset = self.problem.ground.uncentered(machine.theta, machine.offset)
+        theta, offset, detail = self.problem.publish(machine, labels)
         return SolverResult(
             x=theta,
             objective=np.array(values),
@@ -201,7 +201,7 @@ class _Search:
             n_iter=self.n_nodes,
             status=status,
             intercept=offset,
-            labels=labels[None],
+            detail=detail,
         )
 
 

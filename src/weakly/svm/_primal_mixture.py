@@ -14,7 +14,7 @@ With very many columns the parabola is that of a subspace, which the gradients o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from typing import Any
 
@@ -35,6 +35,7 @@ _ROUNDING = 1e-13
 _NEAR = 1e-6  # gap that rounding may leave: it falls with the root of what the objective is above its optimum
 
 Shift = tuple[np.ndarray, float]
+_nothing = partial(np.zeros, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +87,12 @@ class MixtureProblem:
 
 @dataclass(frozen=True, eq=False)
 class MixtureFit:
-    """A machine for weighted label vectors.
+    """An SVM for weighted label vectors; one that is yet to be fitted has labels and a start alone.
 
     Parameters
     ----------
+    labels : aligned values of shape (n_samples, n_labels)
+        Label vectors, a column each.
     W : ndarray of shape (n_labels, n_params)
         Vector ``w_t`` of each label vector, with that of the constant column last.
     weights : ndarray of shape (n_labels,)
@@ -106,13 +109,19 @@ class MixtureFit:
         Whether the gap met the tolerance.
     """
 
+    labels: Any
     W: np.ndarray
-    weights: np.ndarray
-    vectors: np.ndarray
-    objective: float
-    gap: float
-    n_iter: int
-    is_solved: bool
+    weights: np.ndarray = field(default_factory=_nothing)
+    vectors: np.ndarray = field(default_factory=_nothing)
+    objective: float = np.inf
+    gap: float = np.inf
+    n_iter: int = 0
+    is_solved: bool = False
+
+    @property
+    def x(self) -> np.ndarray:
+        """The function of the mixture."""
+        return self.W.sum(axis=0)
 
     @property
     def norms(self) -> np.ndarray:
@@ -182,7 +191,7 @@ def fit_mixture(
         found = point if basis is None else np.einsum("tpm,tm->tp", basis, point)
     lengths = np.linalg.norm(W, axis=1)
     shares = weights if weights is not None else lengths / lengths.sum() if lengths.any() else guess
-    return MixtureFit(W, shares, vectors, objective, float(gap), step, bool(gap <= max(tol, _NEAR)))
+    return MixtureFit(labels, W, shares, vectors, objective, float(gap), step, bool(gap <= max(tol, _NEAR)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What transductive machines with kernels and on sparse rows share: from labels to problems and back."""
+"""What transductive SVMs with kernels and on sparse samples share: from labels to problems and back."""
 
 import warnings
 from collections.abc import Mapping
@@ -19,6 +19,7 @@ from weakly.rows._labels import encode_labels
 from weakly.solvers import SolverResult, assign_quotas
 from weakly.solvers._label_sets import SignSet
 from weakly.solvers._range import build_in_range
+from weakly.solvers._result import Labeling
 from weakly.svm._costs import sample_costs
 from weakly.svm._transduction_problem import Ground, Transduction
 from weakly.svm._transduction_search import solve_transduction
@@ -28,7 +29,7 @@ _FIRST_TOLD = ("interrupted", "stopped", "max_iter", "converged")  # of problems
 
 @fill_doc
 class TransductiveClassifier(ScoredClassifier, KernelEstimator):
-    """One problem per class, or one for two classes, and one assignment of rows to classes at the end."""
+    """One problem per class, or one for two classes, and one assignment of samples to classes at the end."""
 
     _parameter_constraints: dict = {
         **KernelEstimator._parameter_constraints,
@@ -62,22 +63,33 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
         X = self._check_rows(X, y)
         weights = check_sample_weight(sample_weight, X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
-        self.class_prior_ = self._expected_shares(labels)
-        self.C_unlabeled_ = self._unlabeled_cost(labels)
+        self._meet(labels)
         costs = sample_costs(self.C, self.C_unlabeled_, weights, labels)
         progress = Progress(type(self).__name__, self.verbose)
         with progress.stage("space"):
             space = build_in_range(lambda: self._space(X), X.dtype)
         ground = Ground(space, np.flatnonzero(labels.codes < 0))
+        self._search(labels, lambda signs, share: Transduction(ground, signs, costs, share), progress)
+        self._publish(space, ground.unlabeled, X.dtype)
+        return self
+
+    def _meet(self, labels):
+        """What labels alone decide."""
+        self.class_prior_ = self._expected_shares(labels)
+        self.C_unlabeled_ = self._unlabeled_cost(labels)
         self.classes_ = labels.classes
+
+    def _search(self, labels, pose, progress):
+        """Pose the problem of each class and solve it."""
         columns = []
         with progress.stage(self.optimizer):
             solve = self._solver(n_problems=labels.targets().shape[1])
             for signs, share in self._label_sets(labels):
-                problem = Transduction(ground, signs, costs, share)
-                columns.append(progress.watch(solve(problem, callback=progress.count)))
-        self._publish(space, ground.unlabeled, columns, X.dtype)
-        return self
+                columns.append(progress.watch(solve(pose(signs, share), callback=progress.count)))
+        self.result_ = joined(columns)
+        self._warn_unfinished()
+        self.n_iter_ = self.result_.n_iter
+        self.temperature_ = prior_temperature(len(self.classes_))
 
     def _expected_shares(self, labels):
         if isinstance(self.class_prior, str):
@@ -99,11 +111,7 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
             label_set = SignSet(labels.labeled, signs, n_rows, int(least[column]), int(most[column]))
             yield label_set, float(self.class_prior_[column])
 
-    def _publish(self, space, unlabeled, columns, dtype):
-        self.result_ = joined(columns)
-        self._warn_unfinished()
-        self.n_iter_ = self.result_.n_iter
-        self.temperature_ = prior_temperature(len(self.classes_))
+    def _publish(self, space, unlabeled, dtype):
         self._function = space.function(self.result_.x)
         scores = space.scores(self.result_.x) + self.result_.intercept
         codes, prices = balanced_codes(scores[unlabeled], self.class_prior_)
@@ -111,7 +119,7 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
         decisions = (scores + prices).astype(dtype)
         self.label_distributions_ = probabilities(decisions, self.temperature_)
         labels = class_codes(decisions)
-        labels[unlabeled] = codes  # rows that tie at the border are shared out all the same
+        labels[unlabeled] = codes  # samples that tie at the border are divided all the same
         self.transduction_ = self.classes_[labels]
 
     def _warn_unfinished(self):
@@ -130,13 +138,13 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
 
 
 def whole_counts(shares, n_rows):
-    """Fewest and most rows of each class: its share, rounded down and up."""
+    """Fewest and most samples of each class: its share, rounded down and up."""
     wanted = shares * n_rows
     return np.floor(wanted + 1e-9).astype(int), np.ceil(wanted - 1e-9).astype(int)
 
 
 def balanced_codes(scores, shares):
-    """Give rows their classes, as many as the shares ask for, and the offsets that bring this about."""
+    """Give samples their classes, as many as the shares ask for, and the offsets that bring this about."""
     columns = np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
     least, most = whole_counts(shares, len(scores))
     codes = columns.argmax(axis=1)
@@ -154,6 +162,7 @@ def joined(columns):
     histories = [np.pad(c.objective, (0, length - len(c.objective)), mode="edge") for c in columns]
     criteria = [np.pad(c.criterion, (0, length - len(c.criterion)), mode="edge") for c in columns]
     statuses = [column.status for column in columns]
+    details = [column.detail for column in columns]
     return SolverResult(
         x=np.column_stack([column.x for column in columns]),
         objective=np.sum(histories, axis=0),
@@ -161,5 +170,5 @@ def joined(columns):
         n_iter=max(column.n_iter for column in columns),
         status=min(statuses, key=_FIRST_TOLD.index),
         intercept=np.array([column.intercept for column in columns]),
-        labels=None if columns[0].labels is None else np.vstack([column.labels for column in columns]),
+        detail=None if details[0] is None else Labeling(np.vstack([detail.labels for detail in details])),
     )

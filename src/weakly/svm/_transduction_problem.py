@@ -1,13 +1,13 @@
-"""The problem of a transductive support vector machine, and what all its optimisers end with.
+"""The problem of a transductive support vector machine, and what all its optimizers end with.
 
-Over functions ``f``, offsets ``b`` and signs ``y`` of the unlabelled rows, of which a given number is
-positive, it is to minimise ::
+Over functions ``f``, offsets ``b`` and signs ``y`` of the unlabeled samples, of which a given number is
+positive, it is to minimize ::
 
-    J  =  ||f||^2 / 2  +  sum_labelled C V(y_i (f_i + b))  +  sum_unlabelled C* V(y_i (f_i + b))
+    J  =  ||f||^2 / 2  +  sum_labeled C V(y_i (f_i + b))  +  sum_unlabeled C* V(y_i (f_i + b))
 
-with the squared hinge ``V(t) = max(1 - t, 0)^2 / 2``. For given signs it is an ordinary machine; for a given
+with the squared hinge ``V(t) = max(1 - t, 0)^2 / 2``. For given signs it is an ordinary SVM; for a given
 function the best signs follow the order of the scores. Taken in turn these two steps only ever lower ``J``,
-and end where the machine gives each row the sign that it was fitted to. An optimiser is a way to find good
+and end where the SVM gives each sample the sign that it was fitted to. An optimizer is a way to find good
 scores to begin this end game with.
 """
 
@@ -16,15 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
+from scipy.special import entr
 
-from weakly.losses._transductive import TwoSided
+from weakly.losses import ScoreLoss
+from weakly.losses._transductive import Annealed, TwoSided
 from weakly.solvers._centered_rows import CenteredRows
 from weakly.solvers._label_sets import SignSet
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import Labeling, SolverResult
 from weakly.solvers._row_newton import RowFit, RowSpace, fit_rows
 from weakly.spaces import FeatureSpace, KernelSpace
 
@@ -34,15 +37,67 @@ Callback = Callable[[float], bool | None]
 
 
 @dataclass(frozen=True, eq=False)
+class Found:
+    """Values and an offset that an optimizer has reached, and the SVM behind them if they come from one."""
+
+    values: Any
+    offset: float
+    machine: RowFit | None = None
+
+    @classmethod
+    def of(cls, machine: RowFit) -> Found:
+        """The scores of an SVM from which the next one may start."""
+        return cls(machine.values, machine.offset, machine)
+
+
+Search = Iterator[Found]  # what optimizers are: it goes on until they have nothing better
+
+
+class Landscape(Protocol):
+    """A smooth loss of the values that parameters give: what a descent may ask.
+
+    ``sums`` are its value, its gradient by the parameters and its derivative by the offset.
+    """
+
+    def values(self, theta: np.ndarray) -> Any: ...
+    def sums(self, theta: np.ndarray, offset: float) -> tuple[float, np.ndarray, float]: ...
+
+
+class AnnealedLandscape(Landscape, Protocol):
+    """One in which unlabeled samples have both labels, with an entropy that says how sure these are."""
+
+    def mean_entropy(self, found: Found) -> float: ...
+
+
+class TransductionProblem(Protocol):
+    """What optimizers may ask of the problem of one class against the others, wherever its samples are."""
+
+    @property
+    def n_unlabeled(self) -> int: ...
+    @property
+    def n_coordinates(self) -> int: ...
+    @property
+    def cost(self) -> float: ...
+    @property
+    def total_cost(self) -> float: ...
+    def best_labels(self, values: Any, offset: float = 0.0) -> Any: ...
+    def differ(self, labels: Any, others: Any) -> bool: ...
+    def machine_of(self, labels: Any, start: RowFit | None, tol: float, factor: float = 1.0) -> RowFit: ...
+    def supervised(self, tol: float) -> RowFit: ...
+    def annealed(self, temperature: float) -> AnnealedLandscape: ...
+    def publish(self, machine: RowFit, labels: Any) -> tuple[np.ndarray, float, Labeling | None]: ...
+
+
+@dataclass(frozen=True, eq=False)
 class Ground:
-    """Rows that are to be labelled, and the spaces over them: the same for all classes.
+    """Samples that are to be labeled, and the spaces over them: the same for all classes.
 
     Parameters
     ----------
     space : KernelSpace or FeatureSpace
-        Functions over all rows, in float64 where it is dense.
+        Functions over all samples, in float64 where it is dense.
     unlabeled : ndarray of shape (n_unlabeled,)
-        Rows without a label.
+        Samples without a label.
     """
 
     space: KernelSpace | FeatureSpace
@@ -50,7 +105,7 @@ class Ground:
 
     @cached_property
     def _means(self) -> np.ndarray:
-        """Mean feature of the unlabelled rows, or their mean kernel with each row."""
+        """Mean feature of the unlabeled samples, or their mean kernel with each sample."""
         matrix = self.space.features if isinstance(self.space, FeatureSpace) else self.space.gram
         return matrix[self._anchors].mean(axis=0)
 
@@ -60,7 +115,7 @@ class Ground:
 
     @cached_property
     def centered(self) -> RowSpace:
-        """The functions whose mean over the unlabelled rows is 0: with an offset they have any mean."""
+        """The functions whose mean over the unlabeled samples is 0: with an offset they have any mean."""
         if isinstance(self.space, KernelSpace):
             gram = self.space.gram - self._means
             gram -= self._means[:, None] - self._means[self._anchors].mean()
@@ -74,7 +129,7 @@ class Ground:
     def _frame(self) -> np.ndarray | None:
         """Orthonormal basis of the centered samples, where these are fewer than dense features.
 
-        The function of every machine is a sum of samples: other directions cost work and change nothing.
+        The function of every SVM is a sum of samples: other directions cost work and change nothing.
         """
         space = self.space
         if isinstance(space, KernelSpace) or sp.issparse(space.features) or space.n_params <= space.n_rows:
@@ -107,13 +162,13 @@ class Transduction:
     Parameters
     ----------
     ground : Ground
-        The rows.
+        The samples.
     label_set : SignSet
         Known signs, and the bounds of the number of positive ones among the others.
     costs : ndarray of shape (n_rows,)
-        ``C`` of each labelled row, and ``C*``, the same for all unlabelled ones.
+        ``C`` of each labeled sample, and ``C*``, the same for all unlabeled ones.
     share : float
-        Share of positive signs among the unlabelled rows, of which the bounds are the rounding.
+        Share of positive signs among the unlabeled samples, of which the bounds are the rounding.
 
     Examples
     --------
@@ -125,7 +180,7 @@ class Transduction:
     >>> ground = Ground(FeatureSpace(np.array([[-2.0], [2.0], [-1.5], [1.5]])), np.array([2, 3]))
     >>> signs = SignSet(np.array([0, 1]), np.array([-1.0, 1.0]), n_rows=4, least=1, most=1)
     >>> problem = Transduction(ground, signs, np.ones(4), share=0.5)
-    >>> solve_transduction(problem, "switching").labels.tolist()
+    >>> solve_transduction(problem, "switching").detail.labels.tolist()
     [[-1.0, 1.0, -1.0, 1.0]]
     """
 
@@ -136,14 +191,14 @@ class Transduction:
 
     @cached_property
     def unlabeled_costs(self) -> np.ndarray:
-        """``C*`` on unlabelled rows, 0 on the others."""
+        """``C*`` on unlabeled samples, 0 on the others."""
         costs = np.zeros_like(self.costs)
         costs[self.ground.unlabeled] = self.costs[self.ground.unlabeled]
         return costs
 
     @cached_property
     def labeled_loss(self) -> TwoSided:
-        """The loss of the labelled rows."""
+        """The loss of the labeled samples."""
         signs = np.zeros_like(self.costs)
         signs[self.label_set.known] = self.label_set.signs
         return TwoSided(self.costs * (signs > 0), self.costs * (signs < 0))
@@ -154,53 +209,95 @@ class Transduction:
         return 2 * self.share - 1
 
     def loss_of(self, labels: np.ndarray, factor: float = 1.0) -> TwoSided:
-        """The loss when all rows have a label; ``factor`` is one of ``C*``."""
+        """The loss when all samples have a label; ``factor`` is one of ``C*``."""
         costs, known = factor * self.unlabeled_costs, self.labeled_loss
         return TwoSided(known.positive + costs * (labels > 0), known.negative + costs * (labels < 0))
 
-    def best_labels(self, scores: np.ndarray) -> np.ndarray:
+    @property
+    def n_unlabeled(self) -> int:
+        return len(self.ground.unlabeled)
+
+    @property
+    def n_coordinates(self) -> int:
+        return self.ground.coordinates.n_params
+
+    @property
+    def cost(self) -> float:
+        """``C*``."""
+        return float(self.costs[self.ground.unlabeled].mean())
+
+    @property
+    def total_cost(self) -> float:
+        return float(self.costs.sum())
+
+    def best_labels(self, values: np.ndarray, offset: float = 0.0) -> np.ndarray:
         """The labels with the least loss: as the difference of both losses grows with the score, by rank."""
-        return self.label_set.best(np.ones(len(scores)), scores)
+        return self.label_set.best(np.ones(len(values)), values + offset)
+
+    def differ(self, labels: np.ndarray, others: np.ndarray) -> bool:
+        """Whether two labelings do anywhere."""
+        return not np.array_equal(labels, others)
 
     def machine_of(self, labels: np.ndarray, start: RowFit | None, tol: float, factor: float = 1.0) -> RowFit:
-        """The machine for given labels, in the centred space."""
+        """The SVM for given labels, in the centered space."""
         return fit_rows(self.ground.centered, self.loss_of(labels, factor), start=start, tol=tol)
 
     def supervised(self, tol: float) -> RowFit:
-        """The machine of the labelled rows, in the centred space."""
+        """The SVM of the labeled samples, in the centered space."""
         return fit_rows(self.ground.centered, self.labeled_loss, tol=tol)
+
+    def smooth(self, loss: ScoreLoss) -> LossLandscape:
+        """A loss of the scores by coordinates."""
+        return LossLandscape(self.ground.coordinates, loss)
+
+    def annealed(self, temperature: float) -> LossLandscape:
+        """The loss at a temperature in units of ``C*``."""
+        unlabeled, cost = self.ground.unlabeled, self.cost
+        return self.smooth(Annealed(self.labeled_loss, unlabeled, cost, self.share, temperature * cost))
+
+    def publish(self, machine: RowFit, labels: np.ndarray) -> tuple[np.ndarray, float, Labeling]:
+        """Parameters and offset in the space as it was given, and the labels as a record."""
+        return *self.ground.uncentered(machine.theta, machine.offset), Labeling(labels[None])
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """Scores that an optimiser has reached, and the machine behind them if they come from one."""
+class LossLandscape:
+    """A loss of scores over a space in memory."""
 
-    scores: np.ndarray
-    machine: RowFit | None = None
+    space: FeatureSpace | CenteredRows
+    loss: Any
 
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        return self.space.scores(theta)
 
-Search = Iterator[Found]  # what optimisers are: it goes on until they have nothing better
+    def sums(self, theta: np.ndarray, offset: float) -> tuple[float, np.ndarray, float]:
+        value, slope = self.loss.value_slope(self.values(theta) + offset)
+        return value, self.space.adjoint(slope), float(slope.sum())
+
+    def mean_entropy(self, found: Found) -> float:
+        p = self.loss.probabilities(found.values + found.offset)
+        return float((entr(p) + entr(1 - p)).mean())
 
 
 def settle(
-    problem: Transduction, found: Found, tol: float, most_rounds: int = _MOST_ROUNDS
-) -> tuple[RowFit, np.ndarray, list[float]]:
-    """Label and fit in turn until the labels stay: machine, labels, and the objective after each fit."""
-    labels, machine = problem.best_labels(found.scores), found.machine
+    problem: TransductionProblem, found: Found, tol: float, most_rounds: int = _MOST_ROUNDS
+) -> tuple[RowFit, Any, list[float]]:
+    """Label and fit in turn until the labels stay: SVM, labels, and the objective after each fit."""
+    labels, machine = problem.best_labels(found.values, found.offset), found.machine
     history: list[float] = []
     while True:
         machine = problem.machine_of(labels, machine, tol)
         history.append(machine.objective)
-        better = problem.best_labels(machine.scores)
-        if np.array_equal(better, labels) or len(history) == most_rounds:
+        better = problem.best_labels(machine.values, machine.offset)
+        if not problem.differ(better, labels) or len(history) == most_rounds:
             return machine, labels, history
         labels = better
 
 
 def finish(
-    problem: Transduction, search: Search, *, tol: float, callback: Callback | None = None
+    problem: TransductionProblem, search: Search, *, tol: float, callback: Callback | None = None
 ) -> SolverResult:
-    """Run an optimiser to its end and settle what it found; where it is stopped, no more than fit to that."""
+    """Run an optimizer to its end and settle what it found; where it is stopped, no more than fit to that."""
     found: Found | None = None
     n_iter, status = 0, "converged"
     try:
@@ -213,14 +310,11 @@ def finish(
                 break
     except KeyboardInterrupt:
         status = "interrupted"
-    if found is None:
-        supervised = problem.supervised(tol)
-        found = Found(supervised.scores, supervised)
     n_rounds = _MOST_ROUNDS if status == "converged" else 1
-    machine, labels, history = settle(problem, found, tol, n_rounds)
+    machine, labels, history = settle(problem, found or Found.of(problem.supervised(tol)), tol, n_rounds)
     if status == "converged" and not machine.converged:
         status = "max_iter"
-    theta, offset = problem.ground.uncentered(machine.theta, machine.offset)
+    theta, offset, detail = problem.publish(machine, labels)
     return SolverResult(
         x=theta,
         objective=np.array(history),
@@ -228,5 +322,5 @@ def finish(
         n_iter=n_iter,
         status=status,
         intercept=offset,
-        labels=labels[None],
+        detail=detail,
     )

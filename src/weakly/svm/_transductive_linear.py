@@ -7,17 +7,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from weakly._compat import StrOptions
-from weakly.estimators._calibration import prior_temperature
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
-from weakly.rows._blocks import is_collection
 from weakly.rows._columns import occupied_columns, pick_columns
 from weakly.spaces import FeatureSpace, ScoreFunction
-from weakly.svm._block_linear import LabeledBlocks
-from weakly.svm._block_transduction import BlockTransduction, solve_block_transduction
+from weakly.svm._aligned_labels import AlignedLabels
 from weakly.svm._costs import labeled_costs
-from weakly.svm._transduction import TransductiveClassifier, joined, whole_counts
+from weakly.svm._summed_transduction import SummedTransduction
+from weakly.svm._transduction import TransductiveClassifier, whole_counts
 
 _MOST_DENSE_COLUMNS = 2000  # up to which dense rows are solved by factorisations
 
@@ -169,55 +167,33 @@ class TransductiveLinearSVC(TransductiveClassifier):
 
         %(fitted)s
         """
-        if not is_collection(X):
-            return self._fit_rows(X, y, sample_weight)._widen()
-        self._require_labels(y)
-        rows = self._labeled_blocks(X, y, sample_weight)
-        self.class_prior_ = self._expected_shares(rows.labels)
-        self.classes_ = rows.labels.classes
-        progress = Progress(type(self).__name__, self.verbose)
-        columns = []
-        with progress.stage(self.optimizer):
-            for problem in self._block_problems(rows):
-                settings = {"tol": self.tol, "callback": progress.count}
-                found = solve_block_transduction(problem, self.optimizer, **settings)
-                columns.append(progress.watch(found))
-        self._publish_blocks(rows, columns)
-        return self
+        return self._fit_rows(X, y, sample_weight)._widen()
 
-    def _labeled_blocks(self, X, y, sample_weight):
-        from weakly.distributed import checked_rows, labels_of
+    def _fit_blocks(self, blocks, y, sample_weight=None):
+        """The same on a Dask collection."""
+        from weakly.distributed import labels_of
 
-        blocks = checked_rows(self, X)
         labels, weights = labels_of(y, blocks, self.unlabeled, sample_weight)
+        self._meet(labels)
         first = blocks.take(np.zeros(1, dtype=np.intp))
         is_sparse = sp.issparse(first) or first.shape[1] > _MOST_DENSE_COLUMNS
-        self.C_unlabeled_ = self._unlabeled_cost(labels)
-        return LabeledBlocks(blocks, labels, labeled_costs(self.C, self.C_unlabeled_, weights), is_sparse)
+        costs = labeled_costs(self.C, self.C_unlabeled_, weights)
+        aligned = AlignedLabels(blocks, labels, costs, is_sparse)
+        mean, counted = aligned.free_mean(), (labels.n_unlabeled, float(costs.sum()))
 
-    def _block_problems(self, rows):
-        mean = rows.free_mean()
-        for signs, share in self._label_sets(rows.labels):
-            yield BlockTransduction(
-                rows.problem(mean, signs.signs),
-                self.C_unlabeled_,
-                share,
-                signs.least,
-                signs.most,
-                rows.labels.n_unlabeled,
-                float(rows.costs.sum()),
-            )
+        def pose(signs, share):
+            rows = aligned.problem(mean, signs.signs)
+            return SummedTransduction(rows, self.C_unlabeled_, share, signs.least, signs.most, *counted)
 
-    def _publish_blocks(self, rows, columns):
-        self.result_ = joined(columns)
-        self._warn_unfinished()
-        self.n_iter_ = self.result_.n_iter
-        self.temperature_ = prior_temperature(len(self.classes_))
+        self._search(labels, pose, Progress(type(self).__name__, self.verbose))
+        self._publish_blocks(aligned, first)
+        return self
+
+    def _publish_blocks(self, aligned, first):
         coef, offset = self.result_.x, self.result_.intercept
-        bounds = whole_counts(self.class_prior_, rows.labels.n_unlabeled)
-        prices, border = rows.balance(coef, offset, *bounds)
+        bounds = whole_counts(self.class_prior_, aligned.labels.n_unlabeled)
+        prices, border = aligned.balance(coef, offset, *bounds)
         self._offset = offset + prices
-        self.label_distributions_ = rows.distributions(coef, self._offset, self.temperature_)
-        self.transduction_ = rows.publish(coef, self._offset, border, self.classes_)
-        first = rows.blocks.take(np.zeros(1, dtype=np.intp))
+        self.label_distributions_ = aligned.distributions(coef, self._offset, self.temperature_)
+        self.transduction_ = aligned.transduction(coef, self._offset, border)
         self._function = ScoreFunction(None, coef.astype(first.dtype if sp.issparse(first) else np.float64))

@@ -1,6 +1,5 @@
-"""Support vector machine with unlabelled rows, as a convex mixture of labelings."""
+"""Support vector machine with unlabeled samples, as a convex mixture of labelings."""
 
-from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,15 +10,21 @@ from weakly.estimators._calibration import prior_temperature, probabilities
 from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import atomic_fit
-from weakly.estimators._mixture import LabelMixture, alone, nearest_labeling
+from weakly.estimators._mixture import LabelMixture
 from weakly.estimators._progress import Progress
-from weakly.rows._blocks import is_collection
+from weakly.kernels import resolve_kernel
 from weakly.rows._labels import encode_labels
+from weakly.solvers._cutting_plane import cut_labels
 from weakly.solvers._label_machine import supervised_scores
 from weakly.solvers._label_sets import SignSet
 from weakly.solvers._range import build_in_range
-from weakly.svm._block_well import fit_blocks
-from weakly.svm._costs import sample_costs
+from weakly.spaces import FeatureSpace
+from weakly.svm._aligned_labels import AlignedLabels
+from weakly.svm._costs import labeled_costs, sample_costs
+from weakly.svm._primal_labelings import PrimalMixtures
+from weakly.svm._primal_mixture import fit_mixture
+
+_SUPERVISED_TOL = 1e-8
 
 
 @fill_doc
@@ -119,7 +124,6 @@ class WellSVC(ScoredClassifier, LabelMixture):
     True
     """
 
-    _of_training = ("results_",)  # of fits on Dask collections
     _parameter_constraints: dict = {
         **LabelMixture._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -186,19 +190,14 @@ class WellSVC(ScoredClassifier, LabelMixture):
 
         %(fitted)s
         """
-        if is_collection(X):
-            self._require_labels(y)
-            return fit_blocks(self, X, y, sample_weight)
         X = self._check_rows(X, y)
         weights = check_sample_weight(sample_weight, X)
         labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
-        self.class_prior_ = prior_of(self.class_prior, labels)
-        self.C_unlabeled_ = unlabeled_cost(self.C, self.C_unlabeled, labels)
+        self._meet(labels)
         costs = sample_costs(self.C, self.C_unlabeled_, weights, labels)
         progress = Progress(type(self).__name__, self.verbose)
         with progress.stage("space"):
             space = build_in_range(lambda: self._space(X), X.dtype)
-        self.classes_ = labels.classes
         with progress.stage("labelings"):
             anything = SignSet(labels.labeled, labels.targets()[:, 0], len(costs), 0, len(costs))
             machine = self._machine(space, anything, costs, self.offset)
@@ -209,8 +208,14 @@ class WellSVC(ScoredClassifier, LabelMixture):
         self._publish(space, machine, columns, X.dtype)
         return self
 
+    def _meet(self, labels):
+        """What labels alone decide."""
+        self.class_prior_ = prior_of(self.class_prior, labels)
+        self.C_unlabeled_ = unlabeled_cost(self.C, self.C_unlabeled, labels)
+        self.classes_ = labels.classes
+
     def _counts(self, labels):
-        """Fewest and most positive rows among the unlabelled, of each problem."""
+        """Fewest and most positive samples among the unlabeled, of each problem."""
         n_unlabeled = labels.n_unlabeled
         n_columns = 1 if labels.n_classes == 2 else labels.n_classes
         if self.class_prior_ is None:
@@ -223,31 +228,76 @@ class WellSVC(ScoredClassifier, LabelMixture):
         return [(count, count) for count in counts[-n_columns:]]
 
     def _solve(self, machine, signs, n_positive, labeled, callback):
-        """Labelings of one class against the rest, from that of a machine without unlabelled rows."""
+        """Labelings of one class against the rest, from that of an SVM without unlabeled samples."""
         machine.label_set = SignSet(labeled, signs, len(machine.ridge), *n_positive)
         scores = supervised_scores(machine, labeled, signs)
         start = machine.label_set.best(np.ones(len(scores)), scores)
-        return self._refined(machine, self._cut(machine, start, callback))
+        return self._cut(machine, start, callback, refine=self.refine)
 
-    def _refined(self, machine, result):
-        """Take the nearest labeling and fit to it, in turn: descent from where the relaxation ended."""
-        for _ in range(self.refine):
-            label = nearest_labeling(machine, result)
-            labels = result.detail.labels
-            if len(labels) == 1 and (label == labels[0]).all():
-                break
-            result, found = alone(machine, result, label, tol=self.tol)
-            if not found.is_solved:
-                return replace(result, status="max_iter")
-        return result
-
-    def _publish(self, space, machine, results, dtype):
+    def _report(self, results):
         self._warn_unfinished(results)
         self.result_ = results[0] if len(results) == 1 else results
         self.n_iter_ = max(result.n_iter for result in results)
         self.temperature_ = prior_temperature(len(self.classes_))
+
+    def _publish(self, space, machine, results, dtype):
+        self._report(results)
         decisions = self._mix(space, machine, results).astype(dtype)
         self.transduction_ = self._labels_of(decisions)
         self.label_distributions_ = probabilities(decisions, self.temperature_)
         codes = class_codes(decisions)
         self.predicted_shares_ = np.bincount(codes, minlength=len(self.classes_)) / len(codes)
+
+    def _check_collection(self):
+        """Sums over samples are all there is: they give linear SVMs with a smooth loss."""
+        needed = {"kernel": "linear", "loss": "squared_hinge", "oracle": "ascent"}
+        given = {name: getattr(self, name) for name in needed}
+        if given != needed or self.approximation not in ("auto", None):
+            asked = ", ".join(f"{name}={value!r}" for name, value in needed.items())
+            had = ", ".join(f"{name}={value!r}" for name, value in given.items())
+            raise ValueError(
+                f"WellSVC takes rows in memory, and Dask collections with {asked} and approximation='auto'; "
+                f"it has {had} and approximation={self.approximation!r}. Set these, pass X.compute(), or fit "
+                "a TransductiveLinearSVC."
+            )
+
+    def _fit_blocks(self, blocks, y, sample_weight=None):
+        """The same on a Dask collection."""
+        from weakly.distributed import labels_of
+
+        labels, weights = labels_of(y, blocks, self.unlabeled, sample_weight)
+        self._meet(labels)
+        aligned = AlignedLabels(blocks, labels, labeled_costs(self.C, self.C_unlabeled_, weights))
+        progress = Progress(type(self).__name__, self.verbose)
+        with progress.stage("labelings"):
+            shift = aligned.shift(self.center, self.offset)
+            results = [
+                self._solve_primal(aligned, shift, signs, bounds, progress.count)
+                for signs, bounds in zip(labels.targets().T, self._counts(labels), strict=True)
+            ]
+        self._publish_blocks(aligned, *shift, results)
+        return self
+
+    def _solve_primal(self, aligned, shift, signs, bounds, callback):
+        """The same by sums over samples."""
+        supervised = aligned.mixture_problem(shift, signs, 0.0)
+        first = PrimalMixtures(supervised, *bounds).alone(supervised.known)
+        fit = fit_mixture(supervised, first.labels, first.W, tol=_SUPERVISED_TOL)
+        mixtures = PrimalMixtures(aligned.mixture_problem(shift, signs, self.C_unlabeled_), *bounds)
+        start = mixtures.nearest(fit)
+        settings = {"tol": self.tol, "max_labels": self.max_labels, "refine": self.refine}
+        return cut_labels(mixtures, start, callback=callback, **settings)
+
+    def _publish_blocks(self, aligned, mean, constant, results):
+        self._report(results)
+        vectors = np.column_stack([result.x for result in results])
+        coef, self._offset = vectors[:-1], constant * vectors[-1] - mean @ vectors[:-1]
+        nowhere = np.zeros(0, dtype=np.intp)
+        border = aligned.blocks.spread(nowhere, nowhere, -1)
+        self.transduction_ = aligned.transduction(coef, self._offset, border)
+        self.label_distributions_ = aligned.distributions(coef, self._offset, self.temperature_)
+        self.predicted_shares_ = aligned.frequencies(coef, self._offset)
+        space = FeatureSpace(aligned.blocks.take(np.zeros(1, dtype=np.intp)))
+        settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        self.kernel_ = resolve_kernel("linear", space.features, **settings)
+        self._function = space.function(coef.astype(space.dtype))
