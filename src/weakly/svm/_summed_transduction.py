@@ -131,7 +131,7 @@ class _AnnealedSums:
         function = partial(_entropy, **self._balanced(found.values, found.offset))
         return float(rows.blocks.of(found.values).reduce(function, rows.known)) / self.problem.n_unlabeled
 
-    def _balanced(self, values: Any, offset: float) -> dict[str, float]:
+    def _balanced(self, values: Any, offset: float) -> dict[str, Any]:
         rows, factor = self.problem.rows, self.problem.cost / self.temperature
         gains_of = partial(_free_gains, offset=offset, factor=factor)
         blocks = rows.blocks.of(values)
