@@ -13,10 +13,9 @@ from weakly.auto._kernels import WIDTHS, Basis, Candidate, ConnectedSamples, Fam
 from weakly.auto._neighbor_kernels import NeighborSamples
 from weakly.auto._prepare import learn_preparation
 from weakly.estimators._progress import Progress
-from weakly.rows._blocks import ArrayBlocks, RowBlocks, canonical
+from weakly.rows._blocks import ArrayBlocks, RowBlocks, canonical, dense_bytes, memory_limit
 from weakly.rows._keys import first_keys
 from weakly.rows._magnitude import squarable
-from weakly.rows._memory import dense_bytes, memory_limit
 
 SIZES = {"fast": Size(1000, 100, 300, 10), "full": Size(2000, 200, 500, 10)}
 SIZE_OF_MANY = Size(500, 50, 100, 5)  # in "fast", beyond so many samples:

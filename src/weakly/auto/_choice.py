@@ -26,9 +26,8 @@ from sklearn.utils import gen_batches
 
 from weakly.auto._kernels import Candidate, KernelBank
 from weakly.auto._ridge_path import RidgePath, solve_ridge_path
-from weakly.rows._blocks import RowBlocks
+from weakly.rows._blocks import RowBlocks, dense_bytes, memory_limit
 from weakly.rows._keys import RowKeys
-from weakly.rows._memory import dense_bytes, memory_limit
 
 PENALTIES = np.logspace(-3, 1, 9)
 MODEL_SCALES = (1.0, 2.0, 4.0)  # of held-out scores in units of their predictive deviation, rule A

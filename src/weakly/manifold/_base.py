@@ -26,9 +26,9 @@ from weakly.estimators._fitting import atomic_fit
 from weakly.estimators._progress import Progress
 from weakly.graphs import AnchorGraph, AnchorMap
 from weakly.kernels import resolve_kernel
+from weakly.rows._blocks import dense_bytes, fits
 from weakly.rows._device import require_room, to_host
 from weakly.rows._labels import encode_labels
-from weakly.rows._memory import dense_bytes, fits
 from weakly.solvers import solve_conjugate, solve_restricted
 from weakly.spaces import FeatureSpace, anchor_space, block_anchor_graph, build_space, deform
 

@@ -13,8 +13,8 @@ from weakly.manifold._base import LaplacianClassifierBase, direct_bytes
 from weakly.manifold._charged_rows import BlockOthers
 from weakly.manifold._exclusive_solver import OtherRows, solve_exclusive
 from weakly.regularizers import EXCLUSIVE
+from weakly.rows._blocks import dense_bytes
 from weakly.rows._device import require_room
-from weakly.rows._memory import dense_bytes
 from weakly.spaces import restrict, undeformed
 
 _DROPPED = {"early_stopping"}

@@ -17,8 +17,8 @@ from weakly.graphs._graph import WEIGHTS
 from weakly.manifold._base import LaplacianClassifierBase
 from weakly.manifold._resplit import diffuse_codes, resplit_pairs
 from weakly.regularizers import cheeger_ratio
+from weakly.rows._blocks import dense_bytes, fits
 from weakly.rows._device import require_room
-from weakly.rows._memory import dense_bytes, fits
 from weakly.solvers import project_simplex, solve_poisson
 from weakly.spaces import CorrectedSpace, Smoother, Space, build_smoother
 

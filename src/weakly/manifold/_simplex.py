@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weakly.manifold._base import LaplacianClassifierBase, direct_bytes
 from weakly.manifold._simplex_admm import solve_simplex
-from weakly.rows._memory import dense_bytes, require_fit
+from weakly.rows._blocks import dense_bytes, require_fit
 
 _TOL = 100  # residuals of the method, in units of the parameter tol
 _REMEDY = "set approximation='nystroem' with a smaller n_components, or simplex=False"

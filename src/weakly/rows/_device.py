@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weakly.rows._memory import require_fit
+from weakly.rows._blocks import require_fit
 
 _KINDS = ("cpu", "cuda")  # others lack float64
 

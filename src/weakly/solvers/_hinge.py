@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import SVC
 
-from weakly.rows._memory import dense_bytes, fits
+from weakly.rows._blocks import dense_bytes, fits
 from weakly.solvers._direct import HeldOutScores
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import certify

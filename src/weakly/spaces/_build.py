@@ -13,8 +13,8 @@ from sklearn.utils import check_array, check_random_state, gen_batches
 
 from weakly.kernels import Kernel
 from weakly.rows._arrays import cast, namespace, namespace_on
+from weakly.rows._blocks import dense_bytes, fits, require_fit
 from weakly.rows._device import dtype_of, free_bytes, require_room, resolve_device, to_device, to_host, zeros
-from weakly.rows._memory import dense_bytes, fits, require_fit
 from weakly.spaces._base import BLOCK_ROWS, FeatureSpace, KernelSpace
 from weakly.spaces._corrected import CorrectedSpace
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from weakly.estimators._progress import Progress
-from weakly.rows._memory import dense_bytes, fits, memory_limit, require_fit
+from weakly.rows._blocks import dense_bytes, fits, memory_limit, require_fit
 
 
 @pytest.fixture
