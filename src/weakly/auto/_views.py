@@ -15,8 +15,8 @@ from sklearn.utils import gen_batches
 
 from weakly.graphs._anchor_map import weight_matrix
 from weakly.rows._blocks import BLOCK_ROWS, ArrayBlocks
-from weakly.rows._columns import pick_columns
 from weakly.rows._device import to_device
+from weakly.rows._magnitude import pick_columns
 
 
 class Links(Protocol):

@@ -17,8 +17,7 @@ from weakly._threads import openmp_after_fork
 from weakly.graphs._anchor_kernels import add_gram, least_columns, reconstruct, squared_lengths
 from weakly.graphs._brute_force import nearest_centres
 from weakly.rows._blocks import RowBlocks, dense_bytes, require_fit, sample_rows
-from weakly.rows._columns import occupied_columns, pick_columns
-from weakly.rows._magnitude import is_count, is_positive, squarable
+from weakly.rows._magnitude import is_count, is_positive, occupied_columns, pick_columns, squarable
 
 ANCHOR_WEIGHTS = ("self-tuning", "binary", "rbf", "cosine", "reconstruction")
 SELECTIONS = ("k-means", "random")
