@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from weakly.estimators._progress import Progress
 from weakly.rows._blocks import dense_bytes, fits, memory_limit, require_fit
 
 
@@ -59,23 +58,3 @@ def test_error_says_size_limit_and_what_to_set(limit):
         MemoryError, match=r"a matrix needs 1.5 GB.*limit of 10 MB: shrink it.*WEAKLY_MEMORY_LIMIT"
     ):
         require_fit(3 * 2**29, "a matrix", "shrink it")
-
-
-def test_progress_tells_stages_and_steps_on_standard_error(capsys):
-    progress = Progress("LaplacianSVC", verbose=1)
-    with progress.stage("graph"):
-        progress.count()
-    out, err = capsys.readouterr()
-    assert out == ""
-    started, step, ended = err.split("\r")
-    assert "[LaplacianSVC] graph ..." in started
-    assert "[LaplacianSVC] iteration 1 " in step
-    assert ended.startswith("[LaplacianSVC] graph: 0.0")
-    assert ended.endswith("\n")
-
-
-def test_progress_is_silent_unless_asked(capsys):
-    progress = Progress("LaplacianSVC", verbose=0)
-    with progress.stage("graph"):
-        progress.count()
-    assert capsys.readouterr() == ("", "")

@@ -19,8 +19,7 @@ from weakly.estimators._base import DeviceMixin, RowEstimator, ScoredClassifier,
 from weakly.estimators._calibration import fit_temperature, probabilities
 from weakly.estimators._class_prior import check_class_prior, warn_of_unseen
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import atomic_fit
-from weakly.estimators._progress import Progress
+from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.rows._blocks import ArrayBlocks, is_collection
 from weakly.rows._device import to_host
 from weakly.rows._labels import encode_labels

@@ -15,8 +15,7 @@ from weakly.boosting._objectives import class_order
 from weakly.estimators._base import RowEstimator, ScoredClassifier, refuse_collection
 from weakly.estimators._calibration import fit_temperature, prior_temperature, probabilities
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import atomic_fit
-from weakly.estimators._progress import Progress
+from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.rows._labels import encode_labels
 
 

@@ -20,9 +20,8 @@ from weakly.cluster._kernel_means_solver import seeded_codes, solve_kernel_means
 from weakly.cluster._starts import first_split, given_start, near_codes
 from weakly.estimators._base import KernelEstimator, class_codes
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import atomic_fit
+from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.estimators._mixture import machine_of
-from weakly.estimators._progress import Progress
 from weakly.solvers import SolverResult, assign_quotas
 from weakly.solvers._cutting_plane import LabelingMixture
 from weakly.solvers._label_sets import SignSet

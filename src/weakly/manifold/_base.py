@@ -22,8 +22,7 @@ from weakly.estimators._calibration import (
 )
 from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import atomic_fit
-from weakly.estimators._progress import Progress
+from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.graphs import AnchorGraph, AnchorMap
 from weakly.kernels import resolve_kernel
 from weakly.rows._blocks import dense_bytes, fits

@@ -7,8 +7,7 @@ from sklearn.metrics import r2_score
 from weakly._compat import StrOptions, check_sample_weight
 from weakly.estimators._base import lazy_on_collections, score_labeled
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import atomic_fit
-from weakly.estimators._progress import Progress
+from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.manifold._base import LaplacianModel
 from weakly.rows._device import follow, to_host
 from weakly.rows._unlabeled import find_unlabeled

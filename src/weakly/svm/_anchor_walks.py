@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from weakly.estimators._class_prior import prior_of
-from weakly.estimators._progress import Progress
+from weakly.estimators._fitting import Progress
 from weakly.graphs import AnchorMap
 from weakly.solvers._anchor_walk import AnchorWalk, solve_anchor_walk
 from weakly.spaces import ScoreFunction, block_anchor_graph

@@ -11,8 +11,7 @@ from weakly._threads import openmp_after_fork
 from weakly.estimators._base import GraphEstimator, lazy_on_collections
 from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import atomic_fit
-from weakly.estimators._progress import Progress
+from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.graphs import AnchorGraph
 from weakly.kernels import resolve_kernel
 from weakly.rows._device import follow, to_host

@@ -13,8 +13,7 @@ from weakly.estimators._base import KernelEstimator, ScoredClassifier, class_cod
 from weakly.estimators._calibration import prior_temperature, probabilities
 from weakly.estimators._class_prior import expected_prior, prior_of
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import atomic_fit
-from weakly.estimators._progress import Progress
+from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.rows._labels import encode_labels
 from weakly.solvers import SolverResult, assign_quotas
 from weakly.solvers._label_sets import SignSet

@@ -8,8 +8,7 @@ import scipy.sparse as sp
 
 from weakly._compat import StrOptions
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import atomic_fit
-from weakly.estimators._progress import Progress
+from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.rows._magnitude import occupied_columns, pick_columns
 from weakly.spaces import FeatureSpace, ScoreFunction
 from weakly.svm._aligned_labels import AlignedLabels

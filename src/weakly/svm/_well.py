@@ -9,9 +9,8 @@ from weakly.estimators._base import ScoredClassifier, class_codes, unlabeled_cos
 from weakly.estimators._calibration import prior_temperature, probabilities
 from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import atomic_fit
+from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.estimators._mixture import LabelMixture
-from weakly.estimators._progress import Progress
 from weakly.kernels import resolve_kernel
 from weakly.rows._labels import encode_labels
 from weakly.solvers._cutting_plane import cut_labels

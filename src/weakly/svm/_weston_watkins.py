@@ -9,8 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly.estimators._base import KernelEstimator
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import atomic_fit
-from weakly.estimators._progress import Progress
+from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.solvers._range import build_in_range
 from weakly.svm._pairwise import MACHINE_CONSTRAINTS, PairwiseClassifier
 
