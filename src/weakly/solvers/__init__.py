@@ -7,7 +7,7 @@ from weakly.graphs._edge_list import Edges
 from weakly.solvers._box_dual import solve_box_dual
 from weakly.solvers._conjugate import solve_conjugate
 from weakly.solvers._cutting_plane import solve_cutting_plane
-from weakly.solvers._direct import solve_newton, solve_ridge
+from weakly.solvers._direct import solve_newton, solve_restricted, solve_ridge
 from weakly.solvers._hinge import solve_hinge
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import prox_hinge
@@ -17,7 +17,6 @@ from weakly.solvers._label_weights import weigh_labels
 from weakly.solvers._linear_machine import LinearMachine
 from weakly.solvers._poisson import solve_poisson
 from weakly.solvers._quotas import QuotaAssignment, assign_quotas
-from weakly.solvers._restricted import solve_restricted
 from weakly.solvers._result import SolverResult
 from weakly.solvers._row_newton import fit_rows
 from weakly.solvers._simplex import project_simplex

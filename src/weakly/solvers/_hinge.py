@@ -13,10 +13,9 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import SVC
 
 from weakly.rows._blocks import dense_bytes, fits
-from weakly.solvers._direct import HeldOutScores
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import certify
-from weakly.solvers._result import SolverResult
+from weakly.solvers._result import HeldOutScores, SolverResult
 from weakly.spaces import BaseSpace
 
 _FOLDS = 10

@@ -92,3 +92,16 @@ class Labeling:
 
     labels: np.ndarray
     dual: np.ndarray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutScores:
+    """Detail of solvers that know what the model without a sample says of it.
+
+    Parameters
+    ----------
+    held_out : ndarray of shape (n_labeled, n_columns)
+        Score of each labeled sample by the model without that sample.
+    """
+
+    held_out: np.ndarray
