@@ -25,7 +25,8 @@ from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.graphs import AnchorGraph, AnchorMap
 from weakly.kernels import resolve_kernel
-from weakly.rows._blocks import dense_bytes, fits
+from weakly.manifold._simplex_admm import solve_simplex
+from weakly.rows._blocks import dense_bytes, fits, require_fit
 from weakly.rows._device import require_room, to_host
 from weakly.rows._labels import encode_labels
 from weakly.solvers import solve_conjugate, solve_restricted
@@ -42,6 +43,8 @@ _REMEDIES = {
     "stalled": "rounding leaves nothing to gain; raise ambient_penalty, or tol (now {tol:.2g})",
 }
 _CG_REMEDY = "use the squared hinge or the squared loss with solver='cg', or approximation='nystroem'"
+_SIMPLEX_TOL = 100  # residuals of the method, in units of the parameter tol
+_SIMPLEX_REMEDY = "set approximation='nystroem' with a smaller n_components, or simplex=False"
 
 
 class LaplacianModel(GraphEstimator):
@@ -327,6 +330,38 @@ class LaplacianClassifierBase(ScoredClassifier, LaplacianModel):
         reach = np.clip(density / lowest, 0, 1)
         alone = decisions_of(self.class_prior_, self.temperature_).astype(columns.dtype)
         return reach * decisions + (1 - reach) * alone
+
+
+class SimplexClassifierBase(LaplacianClassifierBase):
+    """Class probabilities as scores, where the parameter ``simplex`` says so."""
+
+    _parameter_constraints: dict = {
+        **LaplacianClassifierBase._parameter_constraints,
+        "simplex": ["boolean"],
+    }
+
+    def _check_classes(self, labels):
+        if self.simplex and labels.n_classes > 2 and self.solver == "cg":
+            raise ValueError('simplex=True needs a factorization: use solver="auto".')
+
+    def _check_collection(self):
+        super()._check_collection()
+        if self.simplex:
+            raise ValueError("simplex=True holds all scores in memory: set simplex=False for Dask.")
+
+    def _minimize(self, space, rows, targets, weights, progress):
+        if not self.simplex or targets.shape[1] == 1:
+            return super()._minimize(space, rows, targets, weights, progress)
+        n_bytes = direct_bytes(space, len(rows))
+        n_bytes += dense_bytes(len(rows), len(rows)) if self._labeled_loss == "hinge" else 0
+        require_fit(n_bytes, "the solver for simplex=True", _SIMPLEX_REMEDY)
+        settings = {"loss": self._labeled_loss, "tol": _SIMPLEX_TOL * self.tol, "max_iter": self.max_iter}
+        targets = (targets + 1) / 2 if self._labeled_loss == "squared" else targets
+        with progress.stage("iterate"):
+            return solve_simplex(space, rows, targets, weights, callback=progress.count, **settings)
+
+    def _corrects(self):
+        return super()._corrects() and not self.simplex
 
 
 def direct_bytes(space, n_labeled):

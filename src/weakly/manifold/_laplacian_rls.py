@@ -2,7 +2,7 @@
 
 from weakly._compat import StrOptions
 from weakly.estimators._docstrings import fill_doc
-from weakly.manifold._simplex import SimplexClassifierBase
+from weakly.manifold._base import SimplexClassifierBase
 
 
 @fill_doc
