@@ -43,8 +43,7 @@ from weakly.spaces._build import APPROXIMATIONS, build_space, exact_space
 from weakly.spaces._corrected import CorrectedSpace
 from weakly.spaces._deformed import DeformedSpace, Restriction, deform, restrict, undeformed, whiten
 from weakly.spaces._filtered import Coordinates, FilteredSpace
-from weakly.spaces._normal_equations import NormalEquations
-from weakly.spaces._protocols import BaseSpace, Space
+from weakly.spaces._protocols import BaseSpace, NormalEquations, Space
 from weakly.spaces._smoother import Smoother, build_smoother
 
 __all__ = [

@@ -16,7 +16,7 @@ from sklearn.utils.extmath import row_norms
 from weakly.graphs._anchors import AnchorLaplacian
 from weakly.rows._arrays import cast, namespace
 from weakly.rows._device import dtype_of, to_host
-from weakly.spaces._normal_equations import NormalEquations, cholesky_plus_identity, inverse_diagonal
+from weakly.spaces._protocols import Factor, NormalEquations
 
 BLOCK_ROWS = 4096  # new rows scored at a time
 
@@ -61,22 +61,6 @@ class ScoreFunction:
         convert = getattr(self.feature_map, "to_numpy", None)
         feature_map = self.feature_map if convert is None else convert()
         return replace(self, feature_map=feature_map, theta=to_host(self.theta))
-
-
-@dataclass(frozen=True, eq=False)
-class Factor:
-    """A factorisation of ``T = a I + g A*LA``, in float64 whatever the space: ``T`` is badly conditioned.
-
-    Parameters
-    ----------
-    solve : callable
-        ``T^-1`` on parameters.
-    root_solve : callable or None
-        ``C^-1`` on parameters, with ``T = C C'``; ``None`` where ``T`` is not symmetric.
-    """
-
-    solve: Callable[[np.ndarray], np.ndarray]
-    root_solve: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,6 +354,35 @@ class FeatureSpace:
             smoothed = xp.operator(laplacian[block], self.dtype) @ Z
             total += cast(Z[block].T, np.float64) @ cast(smoothed, np.float64)
         return total
+
+
+def not_a_kernel(largest: float) -> ValueError:
+    """What to say where the Cholesky factorization of a kernel with such entries fails."""
+    return ValueError(
+        "the kernel is not positive semi-definite to rounding, with entries of size "
+        f"{largest:.2g} in units of ambient_penalty: scale X or raise ambient_penalty, and check that a "
+        "precomputed or callable kernel is."
+    )
+
+
+def cholesky_plus_identity(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Cholesky of ``M + I``; ``M`` is overwritten."""
+    matrix.flat[:: matrix.shape[0] + 1] += 1
+    largest = float(np.abs(matrix).max(initial=0))
+    try:
+        return sla.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except sla.LinAlgError:
+        raise not_a_kernel(largest) from None
+
+
+def inverse_diagonal(cholesky: tuple[np.ndarray, bool]) -> np.ndarray:
+    """Diagonal of ``(R R')^-1``: squared column norms of ``R^-1``."""
+    root = cholesky[0]
+    if not root.size:  # LAPACK would complain
+        return np.empty(0, dtype=root.dtype)
+    (invert,) = sla.lapack.get_lapack_funcs(("trtri",), (root,))
+    inverse = np.tril(invert(root, lower=True)[0])
+    return np.einsum("ij,ij->j", inverse, inverse)
 
 
 def too_uneven(largest: float, ambient: float, graph: float) -> ValueError:

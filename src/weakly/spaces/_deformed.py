@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from weakly.rows._arrays import cast as cast_array
 from weakly.rows._device import dtype_of, is_tensor
-from weakly.spaces._base import Factor, FeatureSpace, KernelSpace, ScoreFunction
-from weakly.spaces._protocols import BaseSpace, Space
+from weakly.spaces._base import FeatureSpace, KernelSpace, ScoreFunction
+from weakly.spaces._protocols import BaseSpace, Factor, Space
 
 
 @dataclass(frozen=True, eq=False)

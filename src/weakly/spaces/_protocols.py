@@ -1,16 +1,48 @@
-"""What solvers may ask of a space."""
+"""What solvers may ask of a space, and the records that it answers with."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
-from weakly.spaces._normal_equations import NormalEquations
-
 if TYPE_CHECKING:
-    from weakly.spaces._base import Factor, ScoreFunction
+    from weakly.spaces._base import ScoreFunction
+
+
+@dataclass(frozen=True, eq=False)
+class NormalEquations:
+    """The weighted ridge problem ``min sum_i w_i (y_i - f_i)^2 / 2 + ||f||^2 / 2`` of a space, factored.
+
+    Parameters
+    ----------
+    solve : callable
+        From targets, one column per problem, to the parameters of the minimisers.
+    leverage : callable
+        The diagonal of the matrix that takes targets to fitted values; 0 on rows of weight 0.
+    """
+
+    solve: Callable[[np.ndarray], np.ndarray]
+    leverage: Callable[[], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A factorisation of ``T = a I + g A*LA``, in float64 whatever the space: ``T`` is badly conditioned.
+
+    Parameters
+    ----------
+    solve : callable
+        ``T^-1`` on parameters.
+    root_solve : callable or None
+        ``C^-1`` on parameters, with ``T = C C'``; ``None`` where ``T`` is not symmetric.
+    """
+
+    solve: Callable[[np.ndarray], np.ndarray]
+    root_solve: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 class Space(Protocol):

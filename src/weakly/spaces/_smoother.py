@@ -9,9 +9,8 @@ import numpy as np
 
 from weakly.rows._arrays import cast, namespace
 from weakly.rows._device import dtype_of, to_host
-from weakly.spaces._base import KernelSpace, dense
+from weakly.spaces._base import KernelSpace, dense, not_a_kernel
 from weakly.spaces._corrected import CorrectedSpace
-from weakly.spaces._normal_equations import not_a_kernel
 
 Pull = Callable[[np.ndarray], np.ndarray]
 
