@@ -4,7 +4,7 @@ from weakly.auto._bank import build_bank
 from weakly.auto._evidence import Evidence
 from weakly.auto._few_label import FewLabelClassifier
 from weakly.auto._kernels import Candidate, KernelBank
-from weakly.auto._prepare import Preparation, learn_preparation
+from weakly.auto._views import Preparation, learn_preparation
 
 __all__ = [
     "Candidate",

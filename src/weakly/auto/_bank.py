@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_random_state
 from weakly.auto._anchor_kernels import AnchorSamples
 from weakly.auto._kernels import WIDTHS, Basis, Candidate, ConnectedSamples, Families, KernelBank, Size
 from weakly.auto._neighbor_kernels import NeighborSamples
-from weakly.auto._prepare import learn_preparation
+from weakly.auto._views import learn_preparation
 from weakly.estimators._fitting import Progress
 from weakly.rows._blocks import ArrayBlocks, RowBlocks, canonical, dense_bytes, memory_limit
 from weakly.rows._keys import first_keys

@@ -13,8 +13,8 @@ from weakly.auto._bank import build_bank
 from weakly.auto._blend import Fits, average, side_by_side
 from weakly.auto._choice import choose, pose
 from weakly.auto._evidence import Evidence, tabulate, verdict_of
-from weakly.auto._prepare import PREPARATIONS
 from weakly.auto._refits import refit_total_variation
+from weakly.auto._views import PREPARATIONS
 from weakly.estimators._base import DeviceMixin, RowEstimator, ScoredClassifier, class_codes
 from weakly.estimators._calibration import fit_temperature, probabilities
 from weakly.estimators._class_prior import check_class_prior, warn_of_unseen

@@ -23,7 +23,6 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.linalg as sla
 
-from weakly.auto._prepare import Preparation
 from weakly.auto._spectra import (
     Clusterings,
     DistanceKernel,
@@ -33,7 +32,7 @@ from weakly.auto._spectra import (
     whitening_of,
     whole,
 )
-from weakly.auto._views import Columns, FirstDirections, Projection, Reference, Views
+from weakly.auto._views import Columns, FirstDirections, Preparation, Projection, Reference, Views
 from weakly.rows._blocks import RowBlocks
 from weakly.rows._device import to_host
 from weakly.rows._magnitude import occupied_columns
