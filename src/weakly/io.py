@@ -39,7 +39,7 @@ _PARTS = {
     "weakly.estimators._calibration": ("Moments",),
     "weakly.auto._anchor_kernels": ("AnchorLinks",),
     "weakly.auto._blend": ("BlendFunction",),
-    "weakly.auto._evidence": ("Evidence",),
+    "weakly.auto._few_label": ("Evidence",),
     "weakly.auto._neighbor_kernels": ("NeighborLinks",),
     "weakly.auto._spectra": ("Clusterings", "DistanceKernel"),
     "weakly.auto._views": ("Carried", "Columns", "FirstDirections", "Preparation", "Projection", "Reference"),

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from weakly import FewLabelClassifier
-from weakly.auto._evidence import verdict_of
+from weakly.auto._few_label import verdict_of
 from weakly.model_selection import LabelDraws
 
 MINUS_ONE = "-1 means unlabelled, so the labels {-1, 1} hold one class; unlabeled=None passes"

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from weakly.auto._evidence import verdict_of
+from weakly.auto._few_label import verdict_of
 from weakly.cli._account import Account
 from weakly.cli._console import SafeConsole
 from weakly.cli._leave_out import LeaveOut

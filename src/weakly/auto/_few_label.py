@@ -1,19 +1,21 @@
-"""The classifier to start with."""
+"""The classifier to start with, and what it says about its choice: in words and as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import joblib
+import numpy as np
 import scipy.sparse as sp
 
 from weakly._compat import StrOptions
 from weakly.auto._bank import build_bank
 from weakly.auto._blend import Fits, average, side_by_side
-from weakly.auto._choice import choose, pose
-from weakly.auto._evidence import Evidence, tabulate, verdict_of
-from weakly.auto._refits import refit_total_variation
+from weakly.auto._choice import Choice, choose, pose
+from weakly.auto._kernels import Candidate
+from weakly.auto._refits import Refit, refit_total_variation
 from weakly.auto._views import PREPARATIONS
 from weakly.estimators._base import DeviceMixin, RowEstimator, ScoredClassifier, class_codes
 from weakly.estimators._calibration import fit_temperature, probabilities
@@ -28,6 +30,7 @@ MOST_SCORED = 500  # labels that choose; more only cost time
 MOST_FITTED = 10_000  # labels that are fitted to
 MOST_NEIGHBOR_ROWS = 200_000  # to which graph="auto" compares rows with rows
 _BANK_PARAMS = ("effort", "preparation", "random_state")
+_TABLE = [("kernel", "U60"), ("family", "U5"), ("score", float), ("weight", float)]
 
 
 @fill_doc
@@ -334,3 +337,56 @@ def _unused_categories(y, classes):
     """Categories of a pandas column that no label has."""
     categories = getattr(getattr(y, "dtype", None), "categories", None)
     return [] if categories is None else [name for name in categories if name not in classes]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Whether the labels say that unlabeled samples help.
+
+    Parameters
+    ----------
+    log_odds : float
+        Log odds of the labels, each judged by all others, under the semi-supervised kernels against the
+        supervised ones, families weighing the same.
+    verdict : str
+        What that means.
+    """
+
+    log_odds: float
+    verdict: str
+
+    def __str__(self) -> str:
+        return self.verdict
+
+
+def verdict_of(log_odds: float) -> str:
+    """Say what the odds mean; the bounds are those between which trials went well or badly."""
+    if log_odds >= 4:
+        return "The labels say clearly that the unlabeled samples help: trust the result above the baseline."
+    if log_odds >= 2:
+        return "The labels suggest that the unlabeled samples help; a few more labels would settle it."
+    if log_odds >= 0:
+        return (
+            "The labels do not say whether the unlabeled samples help: look at the samples where the result "
+            "and the supervised baseline differ, and label a few of them."
+        )
+    return "The labels speak for the supervised kernels, which decide alone: unlabeled samples are left out."
+
+
+def tabulate(candidates: list[Candidate], choice: Choice, refit: Refit | None, mode: str) -> np.ndarray:
+    """All candidates with their scores and weights, the heaviest first."""
+    refit_weight = 0.0 if refit is None else refit.weight
+    weights = choice.weights() * (1 - refit_weight)
+    if mode == "safe":
+        weights, refit_weight = (weights + choice.weights(supervised=True)) / 2, refit_weight / 2
+    by_hypothesis = (len(weights), -1, len(candidates))
+    scores = choice.scores.reshape(by_hypothesis).max(axis=1)[-1]
+    weights = weights.reshape(by_hypothesis).sum(axis=1).mean(axis=0)
+    lines = [
+        (candidate.name, candidate.family, score, weight)
+        for candidate, score, weight in zip(candidates, scores, weights, strict=True)
+    ]
+    if refit is not None:
+        lines.append(("total variation", "tv", refit.log_likelihood, refit_weight))
+    table = np.array(lines, dtype=_TABLE)
+    return table[np.argsort(-table["weight"], kind="stable")]
