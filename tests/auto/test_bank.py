@@ -10,8 +10,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from weakly import encode_labels
 from weakly.auto import build_bank, learn_preparation
+from weakly.auto._bank import pose
 from weakly.auto._blend import Fits, average
-from weakly.auto._choice import choose, pose
+from weakly.auto._choice import choose
 from weakly.auto._spectra import graph_spectrum, principal_components
 from weakly.graphs import neighbor_graph
 from weakly.rows._blocks import ArrayBlocks

@@ -1,20 +1,24 @@
-"""Build a bank of kernels: prepare samples, connect them, and take the kernels of all families."""
+"""Build a bank of kernels: prepare samples, connect them, and take the kernels of all families.
+
+Then pose the labels to it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
 from weakly.auto._anchor_kernels import AnchorSamples
+from weakly.auto._choice import Problem
 from weakly.auto._kernels import WIDTHS, Basis, Candidate, ConnectedSamples, Families, KernelBank, Size
 from weakly.auto._neighbor_kernels import NeighborSamples
 from weakly.auto._views import learn_preparation
 from weakly.estimators._fitting import Progress
 from weakly.rows._blocks import ArrayBlocks, RowBlocks, canonical, dense_bytes, memory_limit
-from weakly.rows._keys import first_keys
+from weakly.rows._keys import RowKeys, first_keys
 from weakly.rows._magnitude import squarable
 
 SIZES = {"fast": Size(1000, 100, 300, 10), "full": Size(2000, 200, 500, 10)}
@@ -134,3 +138,46 @@ def _affordable(size: Size, rows: Any) -> Size:
     per_landmark = dense_bytes(rows.shape[0], len(WIDTHS) + 2, dtype=rows.dtype)  # kernels and distances
     most = max(int(memory_limit() / 2 / per_landmark), FEWEST_LANDMARKS)
     return replace(size, n_landmarks=min(size.n_landmarks, most))
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """Labels among the samples of a bank.
+
+    Parameters
+    ----------
+    candidates : list of Candidate
+        Kernels with the values of the labeled samples, if not of all.
+    problem : Problem
+        The labels, whose rows are places in these kernels.
+    columns : ndarray of shape (n_classes, n_columns)
+        From the classes of the problem to the columns of decisions.
+    public : ndarray of shape (n_classes,)
+        Sorted class of each class of the problem.
+    """
+
+    candidates: list[Candidate]
+    problem: Problem
+    columns: np.ndarray
+    public: np.ndarray
+
+
+def pose(
+    labels: Any, blocks: RowBlocks, bank: KernelBank, shares: np.ndarray | None, most_labels: int
+) -> Posed:
+    """Take the labels, at most so many, in an order of their own.
+
+    Labeled samples are in the order of the bank and classes in that of their first sample, so that neither
+    the order of the input nor any name of a class plays a part.
+    """
+    order = np.argsort(blocks.take(labels.labeled, RowKeys(bank.seed)), kind="stable")
+    codes, n_classes = labels.labeled_codes[order], labels.n_classes
+    public = np.argsort(np.unique(codes, return_index=True)[1])
+    given = np.full(n_classes, 1 / n_classes) if shares is None else shares[public]
+    problem = Problem(np.arange(len(codes)), np.argsort(public)[codes], given, shares is not None)
+    problem = problem.first(most_labels)
+    candidates, places = bank.at(blocks, labels.labeled[order][problem.rows])
+    columns = 2 / np.sqrt(n_classes) * np.eye(n_classes)[public]  # 2 between the right class and the others
+    if n_classes == 2:
+        columns = (columns[:, 1:] - columns[:, :1]) / 2
+    return Posed(candidates, replace(problem, rows=places), columns, public)

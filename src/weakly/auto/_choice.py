@@ -15,19 +15,17 @@ Where the labels are more likely under the supervised family than under the othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, log_softmax, logsumexp, ndtr, softmax
 from sklearn.utils import gen_batches
 
-from weakly.auto._kernels import Candidate, KernelBank
-from weakly.auto._ridge_path import RidgePath, solve_ridge_path
-from weakly.rows._blocks import RowBlocks, dense_bytes, memory_limit
-from weakly.rows._keys import RowKeys
+from weakly.auto._kernels import Candidate
+from weakly.rows._blocks import dense_bytes, memory_limit
 
 PENALTIES = np.logspace(-3, 1, 9)
 MODEL_SCALES = (1.0, 2.0, 4.0)  # of held-out scores in units of their predictive deviation, rule A
@@ -37,6 +35,117 @@ FLOOR = 0.01  # share of a probability that no model decides
 SUPERVISED_ODDS = 5.0
 _LEAST_SPREAD = 1e-6  # of held-out scores, whose targets are about 1
 KEPT = 1e-4  # weight below which a kernel is left out
+
+
+@dataclass(frozen=True, slots=True)
+class RidgePath:
+    """Ridge regressions of one or many kernels, at each of several penalties.
+
+    Leading axes are those of the kernels, then comes the penalty.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (..., n_penalties, n_rows, n_columns)
+        ``a = (K + p I)^-1 Y``, so that the scores of any rows are their kernel with these rows times ``a``.
+    held_out : ndarray of shape (..., n_penalties, n_rows, n_columns)
+        Score of each row by the regression without it.
+    precision : ndarray of shape (..., n_penalties, n_rows)
+        Diagonal of ``(K + p I)^-1``: inverse variance of a row given all others, in units of ``variance``.
+    variance : ndarray of shape (..., n_penalties)
+        ``tr(Y' (K + p I)^-1 Y)`` over the degrees of freedom, the most likely scale of the kernel.
+    log_evidence : ndarray of shape (..., n_penalties)
+        Log density of the targets under a Gaussian process with that scale, but for a constant.
+    """
+
+    coefficients: np.ndarray
+    held_out: np.ndarray
+    precision: np.ndarray
+    variance: np.ndarray
+    log_evidence: np.ndarray
+
+
+def solve_ridge_path(
+    gram: np.ndarray,
+    targets: np.ndarray,
+    penalties: np.ndarray,
+    *,
+    constants: Sequence[float] = (0.0,),
+    n_free: int | None = None,
+) -> list[RidgePath]:
+    """Solve kernel ridge regression at several penalties, for a stack of kernels at once.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (..., n_rows, n_rows)
+        Kernels of the labeled samples.
+    targets : ndarray of shape (n_rows, n_columns)
+        Targets, the same for all kernels.
+    penalties : ndarray of shape (n_penalties,)
+        Positive penalties ``p``.
+    constants : sequence of float, default=(0.0,)
+        Numbers, each of which is added to every entry of the kernels: the prior variance of an offset of the
+        scores. There is a path for each.
+    n_free : int or None, default=None
+        Columns of the targets that are free; all by default. One-hot rows minus their mean have one less.
+
+    Returns
+    -------
+    list of RidgePath
+        Coefficients, leave-one-out scores and evidence, for each constant.
+
+    Notes
+    -----
+    With ``K = Q D Q'`` every penalty costs a product. The score of a row without itself is
+    ``y_i - a_i / diag_i``, [rasmussen2006]_ Eq. (5.12). A constant is a change of rank one, which
+    Woodbury's identity takes into account without a second decomposition.
+
+    References
+    ----------
+    .. [rasmussen2006] C. E. Rasmussen, C. K. I. Williams, "Gaussian Processes for Machine Learning", 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.auto._choice import solve_ridge_path
+    >>> gram, targets = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[1.0], [-1.0]])
+    >>> (path,) = solve_ridge_path(gram, targets, penalties=np.array([1.0]))
+    >>> path.held_out[0].ravel().tolist()  # each row by the other alone: 0.5 / (1 + 1) of its target
+    [-0.25, 0.25]
+    """
+    values, vectors = np.linalg.eigh(gram)
+    # Rounding may leave eigenvalues below 0, and the smallest penalty must stay what it is.
+    shrunk = 1 / (np.maximum(values, 0)[..., None, :] + penalties[:, None])
+    n_free = targets.shape[1] if n_free is None else n_free
+    return [_path_of(shrunk, vectors, targets, constant, n_free) for constant in constants]
+
+
+def _path_of(
+    shrunk: np.ndarray, vectors: np.ndarray, targets: np.ndarray, constant: float, n_free: int
+) -> RidgePath:
+    rotated = np.swapaxes(vectors, -1, -2)
+    projected = rotated @ targets
+    coefficients = vectors[..., None, :, :] @ (shrunk[..., None] * projected[..., None, :, :])
+    precision = shrunk @ np.swapaxes(vectors**2, -1, -2)
+    fit = np.einsum("...pi,...ic->...p", shrunk, projected**2)
+    log_det = -np.log(shrunk).sum(axis=-1)
+    if constant:
+        # (M + c 11')^-1 = M^-1 - m m' / (1/c + 1'm) with m = M^-1 1.
+        direction = (shrunk * rotated.sum(axis=-1)[..., None, :]) @ rotated
+        total = 1 / constant + direction.sum(axis=-1)
+        share = direction @ targets
+        coefficients -= direction[..., None] * (share / total[..., None])[..., None, :]
+        precision -= direction**2 / total[..., None]
+        fit -= (share**2).sum(axis=-1) / total
+        log_det += np.log(constant * total)
+    n_rows = len(targets)
+    variance = fit / (n_rows * n_free)
+    return RidgePath(
+        coefficients=coefficients,
+        held_out=targets - coefficients / precision[..., None],
+        precision=precision,
+        variance=variance,
+        log_evidence=-n_free / 2 * (n_rows * np.log(variance) + log_det),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,49 +208,6 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Posed:
-    """Labels among the samples of a bank.
-
-    Parameters
-    ----------
-    candidates : list of Candidate
-        Kernels with the values of the labeled samples, if not of all.
-    problem : Problem
-        The labels, whose rows are places in these kernels.
-    columns : ndarray of shape (n_classes, n_columns)
-        From the classes of the problem to the columns of decisions.
-    public : ndarray of shape (n_classes,)
-        Sorted class of each class of the problem.
-    """
-
-    candidates: list[Candidate]
-    problem: Problem
-    columns: np.ndarray
-    public: np.ndarray
-
-
-def pose(
-    labels: Any, blocks: RowBlocks, bank: KernelBank, shares: np.ndarray | None, most_labels: int
-) -> Posed:
-    """Take the labels, at most so many, in an order of their own.
-
-    Labeled samples are in the order of the bank and classes in that of their first sample, so that neither
-    the order of the input nor any name of a class plays a part.
-    """
-    order = np.argsort(blocks.take(labels.labeled, RowKeys(bank.seed)), kind="stable")
-    codes, n_classes = labels.labeled_codes[order], labels.n_classes
-    public = np.argsort(np.unique(codes, return_index=True)[1])
-    given = np.full(n_classes, 1 / n_classes) if shares is None else shares[public]
-    problem = Problem(np.arange(len(codes)), np.argsort(public)[codes], given, shares is not None)
-    problem = problem.first(most_labels)
-    candidates, places = bank.at(blocks, labels.labeled[order][problem.rows])
-    columns = 2 / np.sqrt(n_classes) * np.eye(n_classes)[public]  # 2 between the right class and the others
-    if n_classes == 2:
-        columns = (columns[:, 1:] - columns[:, :1]) / 2
-    return Posed(candidates, replace(problem, rows=places), columns, public)
-
-
-@dataclass(frozen=True, eq=False)
 class Rule:
     """What one rule says about kernels under one hypothesis.
 
@@ -173,7 +239,7 @@ def label_probabilities(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 def _mean_probabilities(scores: np.ndarray, codes: np.ndarray, scales: tuple[float, ...]) -> np.ndarray:
     """Mean over scales, as the right one is not known: kernels differ in how sure their scores are."""
-    return sum(label_probabilities(scale * scores, codes) for scale in scales) / len(scales)
+    return reduce(np.add, (label_probabilities(scale * scores, codes) for scale in scales)) / len(scales)
 
 
 def by_model(path: RidgePath, problem: Problem) -> Rule:

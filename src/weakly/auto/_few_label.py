@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from weakly._compat import StrOptions
-from weakly.auto._bank import build_bank
+from weakly.auto._bank import build_bank, pose
 from weakly.auto._blend import Fits, average, side_by_side
-from weakly.auto._choice import Choice, choose, pose
+from weakly.auto._choice import Choice, choose
 from weakly.auto._kernels import Candidate
 from weakly.auto._refits import Refit, refit_total_variation
 from weakly.auto._views import PREPARATIONS
