@@ -87,13 +87,6 @@ def test_pytorch_is_known_by_name_in_one_place():
     assert [path for path in MODULES if "torch" in path.stem] == []
 
 
-# What still asks, and what it waits for.
-ASKS_FOR_CLASSES = {
-    "svm/_transduction_problem.py": "one transduction for samples in memory and in blocks",
-    "svm/_transduction_search.py": "one transduction for samples in memory and in blocks",
-}
-
-
 def test_solvers_ask_what_a_space_can_do_and_not_its_class():
     asking = set()
     for path in (path for path in MODULES if part_of(path) != "spaces"):
@@ -102,7 +95,7 @@ def test_solvers_ask_what_a_space_can_do_and_not_its_class():
                 kinds = {getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(node.args[1])}
                 if any(kind.endswith(("Space", "CenteredRows")) for kind in kinds):
                     asking.add(path.relative_to(SOURCE).as_posix())
-    assert asking == set(ASKS_FOR_CLASSES)
+    assert asking == set()
 
 
 def test_cited_works_are_in_the_bibliography():

@@ -445,7 +445,7 @@ def test_centered_rows_are_rows_less_a_mean(entries, index, shape):
     np.testing.assert_allclose(rows.scores(theta), Z @ theta, **close)
     np.testing.assert_allclose(rows.adjoint(values), Z.T @ values, **close)
     single = 1e-6 if entries == np.float32 else 1e-12
-    np.testing.assert_allclose(rows.norms(), np.linalg.norm(Z, axis=1), atol=single)
+    np.testing.assert_allclose(np.sqrt(rows.squared_norms()), np.linalg.norm(Z, axis=1), atol=single)
     np.testing.assert_allclose(rows.shifted_products(), Z @ Z.T, atol=1e-12)
     for some in some_of(rng, shape[0]):
         curvature = rng.uniform(0, 2, shape[0])

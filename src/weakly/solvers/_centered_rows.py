@@ -87,11 +87,11 @@ class CenteredRows:
         product, total = curved_product(*self._arrays, rows, curvature, theta, self.mean @ theta)
         return product - total * self.mean
 
-    def norms(self) -> np.ndarray:
-        """Norms of the rows."""
+    def squared_norms(self) -> np.ndarray:
+        """Product of each row with itself."""
         squares = row_squares(*self._arrays)
         squares += self.mean @ self.mean - 2 * row_products(*self._arrays, self.mean)
-        return np.sqrt(np.maximum(squares, 0.0))
+        return np.maximum(squares, 0.0)
 
     def shifted_products(self) -> np.ndarray:
         """``Z Z'``, for few rows."""

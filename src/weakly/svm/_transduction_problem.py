@@ -106,7 +106,7 @@ class Ground:
     @cached_property
     def _means(self) -> np.ndarray:
         """Mean feature of the unlabeled samples, or their mean kernel with each sample."""
-        matrix = self.space.features if isinstance(self.space, FeatureSpace) else self.space.gram
+        matrix = self.space.gram if self.space.has_gram else self.space.features
         return matrix[self._anchors].mean(axis=0)
 
     @cached_property
@@ -116,7 +116,7 @@ class Ground:
     @cached_property
     def centered(self) -> RowSpace:
         """The functions whose mean over the unlabeled samples is 0: with an offset they have any mean."""
-        if isinstance(self.space, KernelSpace):
+        if self.space.has_gram:
             gram = self.space.gram - self._means
             gram -= self._means[:, None] - self._means[self._anchors].mean()
             return KernelSpace(gram)
@@ -132,14 +132,14 @@ class Ground:
         The function of every SVM is a sum of samples: other directions cost work and change nothing.
         """
         space = self.space
-        if isinstance(space, KernelSpace) or sp.issparse(space.features) or space.n_params <= space.n_rows:
+        if space.has_gram or sp.issparse(space.features) or space.n_params <= space.n_rows:
             return None
         return sla.qr((space.features - self._means).T, mode="economic", check_finite=False)[0]
 
     @cached_property
     def coordinates(self) -> FeatureSpace | CenteredRows:
         """The same as features, of which gradients may be taken one by one."""
-        if not isinstance(self.centered, KernelSpace):
+        if not self.centered.has_gram:
             return self.centered
         values, vectors = np.linalg.eigh(self.centered.gram)
         kept = values > 1e-10 * values[-1]
@@ -147,7 +147,7 @@ class Ground:
 
     def uncentered(self, theta: np.ndarray, offset: float) -> tuple[np.ndarray, float]:
         """The same function and offset by parameters of the space as it was given."""
-        if isinstance(self.space, FeatureSpace):
+        if not self.space.has_gram:
             theta = theta if self._frame is None else self._frame @ theta
             return theta, float(offset - self._means @ theta)
         raw = theta.copy()

@@ -25,7 +25,6 @@ import numpy as np
 from scipy.optimize import minimize
 
 from weakly.losses._transductive import Blurred, Bump, TwoSided
-from weakly.solvers._centered_rows import CenteredRows
 from weakly.solvers._result import SolverResult
 from weakly.solvers._row_newton import RowFit, fit_rows
 from weakly.svm._transduction_problem import (
@@ -161,8 +160,7 @@ def _gradient(problem: Transduction) -> Search:
 def _continuation(problem: Transduction) -> Search:
     """The errors of scores are those of a function with a random error: they grow with the norms of rows."""
     descent = _Descent(problem, offset=problem.mean_score)
-    space = problem.ground.coordinates
-    norms = space.norms() if isinstance(space, CenteredRows) else np.linalg.norm(space.features, axis=1)
+    norms = np.sqrt(problem.ground.coordinates.squared_norms())
     norms = np.maximum(norms / (norms.mean() or 1.0), LOOSE)
     for width in _WIDTHS:
         loss = Blurred(problem.labeled_loss, problem.unlabeled_costs, width * norms)
