@@ -11,7 +11,7 @@ from weakly.graphs import anchor_graph, neighbor_graph
 from weakly.rows._arrays import cast, namespace, namespace_on
 from weakly.rows._device import to_host
 from weakly.solvers import Edges, prox_total_variation
-from weakly.solvers._dual_ascent import ascend_columns
+from weakly.solvers._tv_prox import ascend_columns
 
 both_kinds = pytest.mark.parametrize("device", [None, "cpu"])
 
