@@ -11,8 +11,7 @@ import numpy as np
 
 from weakly.losses import Loss, resolve_loss
 from weakly.manifold._follow import follow
-from weakly.manifold._metric import Element, MetricProblem
-from weakly.manifold._metric_descent import Iterates, descend_accelerated, descend_lbfgs
+from weakly.manifold._metric import Element, Iterates, MetricProblem, descend_accelerated, descend_lbfgs
 from weakly.regularizers import Exclusive
 from weakly.rows._device import to_host
 from weakly.solvers._result import SolverResult
