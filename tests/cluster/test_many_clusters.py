@@ -11,7 +11,7 @@ import weakly.cluster._iterative_svr
 import weakly.cluster._well
 from tests.cluster.test_methods import allowed_sizes
 from weakly import IterativeSVRClustering, WellClustering
-from weakly.cluster._divide import divide
+from weakly.cluster._base import divide
 from weakly.spaces import FeatureSpace, KernelSpace
 
 METHODS = [WellClustering, IterativeSVRClustering]
