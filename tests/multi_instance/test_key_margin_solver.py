@@ -8,8 +8,7 @@ import pytest
 from sklearn.svm import SVC
 
 from tests.oracles.convex import fit_hinge_offset
-from weakly.multi_instance._group_hinge import solve_group_hinge
-from weakly.multi_instance._key_margin import solve_bag_margin, solve_instance_margin
+from weakly.multi_instance._key_margin import solve_bag_margin, solve_group_hinge, solve_instance_margin
 
 SOLVERS = [solve_bag_margin, solve_instance_margin]
 
