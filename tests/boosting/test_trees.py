@@ -8,8 +8,8 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier
 
 from tests.oracles.stumps import best_names, least_error
-from weakly.boosting._bins import N_BINS, Bins
 from weakly.boosting._forest import TreeRules, grow_forest
+from weakly.boosting._learners import N_BINS, Bins
 
 BRIEFLY = settings(max_examples=40, deadline=None)
 

@@ -1,4 +1,7 @@
-"""Weak learners: the library's own trees, or any scikit-learn classifier that takes weights."""
+"""Weak learners: the library's own trees, or any scikit-learn classifier that takes weights.
+
+Trees see features as small whole numbers, which are found once for all of them.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,37 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from weakly.boosting._bins import Bins
 from weakly.boosting._forest import TreeRules, grow_forest
 
 _MOST_FEATURES = 2**16  # that the number of a feature in a node can tell apart
 _DRAWS_PER_ROW = 2  # few enough that about one row in seven is not drawn, and can be held out
+N_BINS = 255  # of values; with the one of missing entries they fill a byte
+_MISSING = 0  # below all values, so that a split can set missing entries apart
+_QUANTILE_ROWS = 200_000  # rows that quantiles are taken from
+
+
+class Bins:
+    """Cut points of every feature: between values while few, at quantiles beyond. ``NaN`` is missing."""
+
+    def __init__(self, X: np.ndarray) -> None:
+        step = -(-len(X) // _QUANTILE_ROWS)
+        self._cuts = [_cut_points(column) for column in X[::step].T]
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Bin of every entry, as bytes."""
+        binned = np.empty(X.shape, dtype=np.uint8)
+        for j, cuts in enumerate(self._cuts):
+            binned[:, j] = np.searchsorted(cuts, X[:, j], side="left") + 1
+        binned[np.isnan(X)] = _MISSING
+        return binned
+
+
+def _cut_points(column: np.ndarray) -> np.ndarray:
+    values = np.unique(column[~np.isnan(column)])
+    if len(values) > N_BINS:
+        present = column[~np.isnan(column)]
+        values = np.unique(np.quantile(present, np.linspace(0, 1, N_BINS), method="nearest"))
+    return values[:-1] + (values[1:] - values[:-1]) / 2
 
 
 class Weak(Protocol):
