@@ -1,4 +1,4 @@
-"""The range of numbers that solvers can compute with: squares and inverses must not leave that of floats."""
+"""The range of numbers that solvers can compute with: costs, squares and inverses stay in that of floats."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from weakly.rows._labels import LabelView
 from weakly.spaces import FeatureSpace, KernelSpace
 
 _LEAST_COST, _MOST_COST = 1e-100, 1e100
@@ -19,6 +20,22 @@ def check_costs(what: str, costs: np.ndarray) -> None:
         raise ValueError(
             f"{what} is {wrong[0]:.1e}: it must be between {_LEAST_COST:.0e} and {_MOST_COST:.0e}."
         )
+
+
+def sample_costs(C: float, C_unlabeled: float, weights: np.ndarray, labels: LabelView) -> np.ndarray:
+    """Cost of each sample: ``C`` times its weight where it is labeled, else ``C_unlabeled``."""
+    costs = np.full(labels.n_rows, C_unlabeled)
+    costs[labels.labeled] = labeled_costs(C, C_unlabeled, weights[labels.labeled])
+    return costs
+
+
+def labeled_costs(C: float, C_unlabeled: float, weights: np.ndarray) -> np.ndarray:
+    """Cost of each labeled sample, if that and the cost of unlabeled ones are within range."""
+    with np.errstate(over="ignore", under="ignore"):
+        costs = C * weights.astype(np.float64)
+    check_costs("C times sample_weight", costs)
+    check_costs("C_unlabeled", np.full(1, C_unlabeled))
+    return costs
 
 
 def build_in_range(

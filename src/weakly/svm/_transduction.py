@@ -17,9 +17,8 @@ from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.rows._labels import encode_labels
 from weakly.solvers import SolverResult, assign_quotas
 from weakly.solvers._label_sets import SignSet
-from weakly.solvers._range import build_in_range
+from weakly.solvers._range import build_in_range, sample_costs
 from weakly.solvers._result import Labeling
-from weakly.svm._costs import sample_costs
 from weakly.svm._transduction_problem import Ground, Transduction
 from weakly.svm._transduction_search import solve_transduction
 

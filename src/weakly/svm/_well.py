@@ -16,10 +16,9 @@ from weakly.rows._labels import encode_labels
 from weakly.solvers._cutting_plane import cut_labels
 from weakly.solvers._label_machine import supervised_scores
 from weakly.solvers._label_sets import SignSet
-from weakly.solvers._range import build_in_range
+from weakly.solvers._range import build_in_range, labeled_costs, sample_costs
 from weakly.spaces import FeatureSpace
 from weakly.svm._aligned_labels import AlignedLabels
-from weakly.svm._costs import labeled_costs, sample_costs
 from weakly.svm._primal_labelings import PrimalMixtures
 from weakly.svm._primal_mixture import fit_mixture
 
