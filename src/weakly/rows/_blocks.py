@@ -5,7 +5,8 @@ or a few numbers for each (features, scores). Both are functions of a block of r
 :class:`RowBlocks` runs on an array, a memory-mapped file, a sparse matrix or, with
 :class:`weakly.distributed.DaskBlocks`, on a collection that no machine holds.
 
-Why blocks is memory: nothing n x n is allocated before it is known to fit the limit, which is read here too.
+Memory is why there are blocks. Its limit is read here too: nothing n x n is allocated before it is known to
+fit.
 """
 
 from __future__ import annotations
