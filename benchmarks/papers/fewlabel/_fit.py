@@ -26,9 +26,8 @@ def split_error(settings: Mapping[str, Any], column: str, seed: int) -> dict[str
     Parameters
     ----------
     settings : mapping
-        "n_labels": labels of the split. "estimator": its dotted name. "params": its parameters. "supervised",
-        if true: fit on the labelled rows alone. "standardize", if true: standardise columns over all rows.
-        "read": "supervised_", for what the supervised kernels of a FewLabelClassifier say.
+        As for ``published_split_error``. "standardize", if true: standardise columns over all rows. "read":
+        "supervised_", for what the supervised kernels of a FewLabelClassifier say.
     column : str
         Name of the data set.
     seed : int
