@@ -19,6 +19,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import weakly.cluster._generalized
 import weakly.cluster._iterative_svr
 import weakly.cluster._well
+from tests import samples
 from weakly import (
     CuttingPlaneMaxMarginClustering,
     GeneralizedMaxMarginClustering,
@@ -42,11 +43,7 @@ def make(kind, **params):
 
 
 def two_blobs(n_rows=90, distance=6.0, n_features=4, seed=0, share=0.4):
-    rng = np.random.default_rng(seed)
-    y = (np.arange(n_rows) < share * n_rows).astype(int)
-    X = rng.normal(size=(n_rows, n_features)) + distance * y[:, None] * np.eye(n_features)[0] + 2.0
-    order = rng.permutation(n_rows)
-    return X[order], y[order]
+    return samples.two_blobs(n_rows, distance, n_features, seed, share)
 
 
 def allowed_sizes(n_rows, n_clusters, balance):

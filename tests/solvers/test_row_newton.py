@@ -149,12 +149,15 @@ def test_between_the_margins_it_is_ridge_regression(space, is_free):
         assert fit.n_iter == 1
 
 
+def labeled_rows(space, n_rows, n_features):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n_rows, n_features))
+    return SPACES[space](X), loss_of("labels", rng, X)
+
+
 @pytest.mark.parametrize("space", SPACES)
 def test_a_start_saves_steps(space):
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(60, 5))
-    loss = loss_of("labels", rng, X)
-    space = SPACES[space](X)
+    space, loss = labeled_rows(space, 60, 5)
     first = fit_rows(space, loss, tol=TIGHT)
     again = fit_rows(space, loss, start=first, tol=1e-6)
     assert again.n_iter == 0
@@ -167,10 +170,7 @@ def test_a_start_saves_steps(space):
 
 @pytest.mark.parametrize("space", SPACES)
 def test_a_start_with_another_offset(space):
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(20, 3))
-    loss = loss_of("labels", rng, X)
-    space = SPACES[space](X)
+    space, loss = labeled_rows(space, 20, 3)
     free = fit_rows(space, loss, tol=TIGHT)
     held = fit_rows(space, loss, start=free, offset=0.8, tol=TIGHT)
     assert held.offset == 0.8
