@@ -110,8 +110,7 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, or their kernel with the training samples.
+        %(X_to_assign)s
 
         Returns
         -------
@@ -128,8 +127,7 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, or their kernel with the training samples.
+        %(X_to_assign)s
 
         Returns
         -------

@@ -39,12 +39,7 @@ class CuttingPlaneMaxMarginClustering(BoundedClustering):
     %(balance)s
         It also bounds the mean score.
     %(init)s
-    %(kernel)s
-        With "linear" there is no Gram matrix, and sparse samples stay sparse.
-    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        %(gamma)s
-    %(polynomial)s
-    %(approximation)s
+    %(cluster_kernel)s
     max_iter : int, default=50
         Maximum number of turns.
     tol : float, default=1e-3
@@ -59,9 +54,7 @@ class CuttingPlaneMaxMarginClustering(BoundedClustering):
     free_shares_ : ndarray of shape (2,)
         Proportions of the clusters by the sign of the scores, which only have their mean bounded: all samples
         but a few far ones can be on one side.
-    %(threshold_)s
-    %(features_in_)s
-    %(kernel_)s
+    %(cluster_function_)s
     result_ : SolverResult
         Report of the solver: the objective after each turn, and why it stopped.
     n_iter_ : int
@@ -163,12 +156,7 @@ class IterativeSVRClustering(SplittingClustering):
         few samples scores stay near the offset, and ``balance`` makes the clusters: see ``free_shares_``.
     %(balance)s
     %(init)s
-    %(kernel)s
-        With "linear" there is no Gram matrix, and sparse samples stay sparse.
-    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        %(gamma)s
-    %(polynomial)s
-    %(approximation)s
+    %(cluster_kernel)s
     max_iter : int, default=50
         Maximum number of turns.
     tol : float, default=1e-3
@@ -182,9 +170,7 @@ class IterativeSVRClustering(SplittingClustering):
     %(shares_)s
     free_shares_ : ndarray of shape (n_clusters,)
         Proportions of the clusters by the scores, before ``balance`` is enforced.
-    %(threshold_)s
-    %(features_in_)s
-    %(kernel_)s
+    %(cluster_function_)s
     result_ : SolverResult
         Report of the solver: the objective after each regression that was kept, and why it stopped.
     n_iter_ : int
@@ -318,9 +304,7 @@ class GeneralizedMaxMarginClustering(BoundedClustering):
     %(shares_)s
     free_shares_ : ndarray of shape (2,)
         Proportions of the clusters by the sign of the scores, before ``balance`` is enforced.
-    %(threshold_)s
-    %(features_in_)s
-    %(kernel_)s
+    %(cluster_function_)s
     result_ : SolverResult
         Report of the solver: bounds after each step, their gaps, and why it stopped.
     n_iter_ : int
