@@ -62,7 +62,11 @@ class_prior : array-like of shape (n_classes,), mapping or None, default=None
 tol : float, default=1e-3
     Relative change in a step at which the iteration ends; so does it when fewer than one sample in 10,000
     changed its class in each of 20 steps.
-%(cut_run)s""",
+%(cut_run)s
+
+Attributes
+----------
+%(cut_)s""",
     "cheeger": """\
 ambient_penalty : float, default=0.01
     Weight of the norm of the function.
@@ -78,7 +82,11 @@ class_prior : array-like of shape (n_classes,), mapping or None, default=None
 %(cut_geometry)s
 tol : float, default=1e-3
     The iteration ends when 20 steps have not lowered the ratio by this part of it.
-%(cut_run)s""",
+%(cut_run)s
+
+Attributes
+----------
+%(cut_)s""",
     "cut_geometry": """\
 resplit : bool, default=True
     Try a second start: where the graph has a better place to cut the union of two classes, and the labels
@@ -225,8 +233,10 @@ tol : float, default=1e-3
     Relative gradient at which a start has converged.
 %(verbose)s
 random_state : int, RandomState instance or None, default=None
-    Seed of the draw of start bags.""",
-    "concept_": """\
+    Seed of the draw of start bags.
+
+Attributes
+----------
 %(bag_classes_)s
 concepts_ : ndarray of shape (n_columns, n_features_in_)
     The best point ``t`` of each class; a single one for two classes. Where the scale of a feature is

@@ -127,10 +127,6 @@ class CheegerRLSClassifier(_CheegerClassifier):
     ----------
     %(cheeger)s
 
-    Attributes
-    ----------
-    %(cut_)s
-
     See Also
     --------
     CheegerSVC : The same with a hinge loss in every step.
@@ -171,10 +167,6 @@ class CheegerSVC(_CheegerClassifier):
     Parameters
     ----------
     %(cheeger)s
-
-    Attributes
-    ----------
-    %(cut_)s
 
     See Also
     --------

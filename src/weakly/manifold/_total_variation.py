@@ -96,10 +96,6 @@ class TotalVariationRLSClassifier(_TotalVariationClassifier):
     ----------
     %(total_variation)s
 
-    Attributes
-    ----------
-    %(cut_)s
-
     See Also
     --------
     TotalVariationSVC : The same with the hinge loss.
@@ -145,10 +141,6 @@ class TotalVariationSVC(_TotalVariationClassifier):
     Parameters
     ----------
     %(total_variation)s
-
-    Attributes
-    ----------
-    %(cut_)s
 
     See Also
     --------

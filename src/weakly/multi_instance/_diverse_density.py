@@ -164,10 +164,6 @@ class DiverseDensityClassifier(_ConceptClassifier):
     ----------
     %(concept)s
 
-    Attributes
-    ----------
-    %(concept_)s
-
     See Also
     --------
     EMDDClassifier : With one instance of each bag at a time; faster.
@@ -212,10 +208,6 @@ class EMDDClassifier(_ConceptClassifier):
     Parameters
     ----------
     %(concept)s
-
-    Attributes
-    ----------
-    %(concept_)s
 
     See Also
     --------
