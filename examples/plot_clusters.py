@@ -9,20 +9,14 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.metrics import adjusted_rand_score
 
-from weakly import (
-    CuttingPlaneMaxMarginClustering,
-    GeneralizedMaxMarginClustering,
-    IterativeSVRClustering,
-    KernelKMeans,
-    WellClustering,
-)
+import weakly
 
 METHODS = {
-    "k-means": KernelKMeans(kernel="linear", random_state=0),
-    "GMMC": GeneralizedMaxMarginClustering(kernel="linear"),
-    "IterSVR": IterativeSVRClustering(C=1.0, kernel="linear", init="kmeans", random_state=0),
-    "CPMMC": CuttingPlaneMaxMarginClustering(C=1.0, kernel="linear", init="kmeans", random_state=0),
-    "WellSVM": WellClustering(C=1.0, kernel="linear", init="kmeans", random_state=0),
+    "k-means": weakly.KernelKMeans(kernel="linear", random_state=0),
+    "GMMC": weakly.GeneralizedMaxMarginClustering(kernel="linear"),
+    "IterSVR": weakly.IterativeSVRClustering(C=1.0, kernel="linear", init="kmeans", random_state=0),
+    "CPMMC": weakly.CuttingPlaneMaxMarginClustering(C=1.0, kernel="linear", init="kmeans", random_state=0),
+    "WellSVM": weakly.WellClustering(C=1.0, kernel="linear", init="kmeans", random_state=0),
 }
 
 

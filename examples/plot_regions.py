@@ -9,28 +9,19 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.preprocessing import StandardScaler
 
-from weakly import (
-    BagMarginSVC,
-    Bags,
-    CitationKNNClassifier,
-    DiverseDensityClassifier,
-    EMDDClassifier,
-    InstanceMarginSVC,
-    MultiInstanceKernelSVC,
-    WellMultiInstanceSVC,
-)
+import weakly
 from weakly.datasets import make_pictures
 from weakly.multi_instance import success_rates
 from weakly.plotting import plot_regions
 
 METHODS = {
-    "DD": DiverseDensityClassifier(scale=0.5),
-    "EM-DD": EMDDClassifier(scale=0.5),
-    "CkNN-ROI": CitationKNNClassifier(distance="average"),
-    "MI-SVM": BagMarginSVC(gamma="median"),
-    "mi-SVM": InstanceMarginSVC(),
-    "MI-Kernel": MultiInstanceKernelSVC(gamma="median"),
-    "WellSVM": WellMultiInstanceSVC(gamma="median", early_stopping=False, max_labels=1),
+    "DD": weakly.DiverseDensityClassifier(scale=0.5),
+    "EM-DD": weakly.EMDDClassifier(scale=0.5),
+    "CkNN-ROI": weakly.CitationKNNClassifier(distance="average"),
+    "MI-SVM": weakly.BagMarginSVC(gamma="median"),
+    "mi-SVM": weakly.InstanceMarginSVC(),
+    "MI-Kernel": weakly.MultiInstanceKernelSVC(gamma="median"),
+    "WellSVM": weakly.WellMultiInstanceSVC(gamma="median", early_stopping=False, max_labels=1),
 }
 
 
@@ -40,7 +31,7 @@ def make_draw(n_train=10, n_test=10, random_state=0):
     rank = np.array([np.sum(data.bag_y[:picture] == y) for picture, y in enumerate(data.bag_y)])
     is_train = rank < n_train
     scaler = StandardScaler().fit(data.features[is_train[data.bags]])
-    return data, Bags.from_ids(scaler.transform(data.features), data.bags), is_train
+    return data, weakly.Bags.from_ids(scaler.transform(data.features), data.bags), is_train
 
 
 def locate(data, bags, is_train):

@@ -135,7 +135,8 @@ def test_shared_texts_are_written_once_and_used():
         for entry in re.findall(r"^(\w.* : .+(?:\n {4,}.*){4,})", text, re.M):
             places.setdefault(entry, []).append((path, getattr(node, "name", "")))
     assert [found for found in places.values() if len(found) > 1] == []
-    used = Counter(name for *_, text in docstrings() for name in re.findall(r"^ *%\((\w+)\)s$", text, re.M))
+    texts = [*(text for *_, text in docstrings()), *TEXTS.values()]
+    used = Counter(name for text in texts for name in re.findall(r"^ *%\((\w+)\)s$", text, re.M))
     assert set(used) == set(TEXTS)
     assert [name for name, count in used.items() if count < 2] == []
 

@@ -178,13 +178,11 @@ def compare(paper: Paper, table: Table, results: str | Path) -> Comparison:
     Examples
     --------
     >>> import tempfile
-    >>> from benchmarks.papers import Paper, Table, compare, run
-    >>> table = Table("t1", "Squares", rows=("x",), columns=("2",), settings={"x": {}},
-    ...               evaluate=lambda settings, column, seed: int(column) ** 2, published={("x", "2"): 4.0})
-    >>> paper = Paper("demo", "A demonstration", "nowhere", (table,))
+    >>> from benchmarks.papers import Paper, compare, run
+    >>> paper = Paper.demo()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     summary = run(paper, repeats=2, results=folder)
-    ...     len(compare(paper, table, folder).records)
+    ...     len(compare(paper, paper.tables[0], folder).records)
     2
     """
     fingerprints = {row: table.fingerprint(row) for row in table.settings}

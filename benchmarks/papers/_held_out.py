@@ -27,9 +27,8 @@ def held_out_accuracy(settings: Mapping[str, Any], column: str, seed: int) -> fl
     Parameters
     ----------
     settings : mapping
-        "fraction": share of the training rows that are labelled. "test_size": share of rows held out.
-        "estimator": its dotted name. "params": its parameters. "supervised", if true: fit on the labelled
-        rows alone.
+        "fraction": share of the training rows that are labelled. "test_size": share of rows held out. The
+        rest as for ``transductive_error``.
     column : str
         Name of the data set.
     seed : int

@@ -8,6 +8,33 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+ACCURACY: dict[str, Any] = {"unit": "accuracy %", "lower_is_better": False}  # of a table
+
+
+def by_place(
+    numbers: Mapping[str, tuple[float | None, ...]], columns: tuple[str, ...]
+) -> dict[tuple[str, str], float]:
+    """Put the numbers of rows at their places in a table.
+
+    Parameters
+    ----------
+    numbers : mapping of str to tuple
+        Row to a number for each column; None leaves its place empty.
+    columns : tuple of str
+        Columns.
+
+    Returns
+    -------
+    dict
+        Row and column to number.
+    """
+    return {
+        (row, column): float(value)
+        for row, values in numbers.items()
+        for column, value in zip(columns, values, strict=True)
+        if value is not None
+    }
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -90,10 +117,8 @@ class Table:
 
     Examples
     --------
-    >>> from benchmarks.papers import Table
-    >>> table = Table("t1", "Squares", rows=("x",), columns=("2", "3"), settings={"x": {"power": 2}},
-    ...               evaluate=lambda settings, column, seed: int(column) ** settings["power"],
-    ...               published={("x", "2"): 4.0})
+    >>> from benchmarks.papers import Paper
+    >>> (table,) = Paper.demo(("2", "3")).tables
     >>> [(cell.column, cell.seed) for cell in table.cells("demo", repeats=2)]
     [('2', 0), ('2', 1), ('3', 0), ('3', 1)]
     """
@@ -177,6 +202,40 @@ class Table:
                     yield Cell(paper, self.key, row, column, seed, fingerprint)
 
 
+def table_of(
+    methods: Mapping[str, Mapping[str, Any]],
+    columns: tuple[str, ...],
+    published: Mapping[str, tuple[float | None, ...]] | None = None,
+    **rest: Any,
+) -> Table:
+    """Make a table of the methods that are measured, then of rows that are published only.
+
+    Parameters
+    ----------
+    methods : mapping of str to mapping
+        Row to its settings.
+    columns : tuple of str
+        Columns.
+    published : mapping of str to tuple, default=None
+        Row to a number for each column.
+    **rest : object
+        Further fields of the table.
+
+    Returns
+    -------
+    Table
+        Published rows come after the measured ones.
+    """
+    published = published or {}
+    return Table(
+        rows=(*methods, *(row for row in published if row not in methods)),
+        columns=columns,
+        settings=methods,
+        published=by_place(published, columns),
+        **rest,
+    )
+
+
 @dataclass(frozen=True)
 class Paper:
     """A set of published tables.
@@ -201,6 +260,30 @@ class Paper:
     title: str
     reference: str
     tables: tuple[Table, ...]
+
+    @classmethod
+    def demo(cls, columns: tuple[str, ...] = ("2",)) -> Paper:
+        """Make a paper of one table with the squares of its columns, for examples.
+
+        Parameters
+        ----------
+        columns : tuple of str, default=("2",)
+            Numbers.
+
+        Returns
+        -------
+        Paper
+            Its table has one row, "x".
+        """
+        squares = table_of(
+            {"x": {"power": 2}},
+            columns,
+            {"x": tuple(float(column) ** 2 for column in columns)},
+            key="t1",
+            caption="Squares",
+            evaluate=lambda settings, column, seed: int(column) ** settings["power"],
+        )
+        return cls("demo", "A demonstration", "nowhere", (squares,))
 
     def select(self, keys: Any = None) -> tuple[Table, ...]:
         """Return some of the tables.

@@ -47,34 +47,12 @@ def transductive_error(settings: Mapping[str, Any], column: str, seed: int) -> f
 
 
 def transductive_accuracy(settings: Mapping[str, Any], column: str, seed: int) -> float:
-    """Return 100 minus the error.
-
-    Parameters
-    ----------
-    settings, column, seed : mapping, str, int
-        As in ``transductive_error``.
-
-    Returns
-    -------
-    float
-        Between 0 and 100.
-    """
+    """Return 100 minus what ``transductive_error`` does."""
     return 100.0 - transductive_error(settings, column, seed)
 
 
 def transductive_failure(settings: Mapping[str, Any], column: str, seed: int) -> float:
-    """Return 100 where the error is above 15 %, else 0: the mean is the share of failures.
-
-    Parameters
-    ----------
-    settings, column, seed : mapping, str, int
-        As in ``transductive_error``.
-
-    Returns
-    -------
-    float
-        0 or 100.
-    """
+    """Return 100 where ``transductive_error`` is above 15 %, else 0: the mean is the share of failures."""
     return 100.0 * (transductive_error(settings, column, seed) > _FAILURE)
 
 
@@ -159,6 +137,23 @@ def default_params(estimator: str, **changed: Any) -> dict[str, Any]:
         for name, value in params.items()
         if name not in _NOT_OF_THE_METHOD and _CAME_LATER.get(name, ...) != value
     }
+
+
+def method_of(estimator: str, **changed: Any) -> dict[str, Any]:
+    """Return the settings of a row: the name of an estimator, and what ``default_params`` has of it."""
+    return {"estimator": estimator, "params": default_params(estimator, **changed)}
+
+
+MAJORITY = {
+    "estimator": "sklearn.dummy.DummyClassifier",
+    "params": {"strategy": "most_frequent"},
+    "supervised": True,
+}
+SVM = {
+    "estimator": "sklearn.svm.SVC",
+    "params": {"C": 10.0, "kernel": "rbf", "gamma": "scale"},
+    "supervised": True,
+}
 
 
 @lru_cache(maxsize=1)

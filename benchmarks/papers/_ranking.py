@@ -123,21 +123,10 @@ def rank_rows(comparison: Comparison) -> Ranking | None:
 
 
 def duels(comparison: Comparison) -> list[Duel]:
-    """Hold rows against those that they should not do worse than.
+    """Hold rows against those that they should not do worse than, in the order of ``not_behind``.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        A table with its results.
-
-    Returns
-    -------
-    list of Duel
-        In the order of the table's ``not_behind``; pairs without a common column are left out.
-
-    Notes
-    -----
-    By the test of ``rank_rows``. The difference is that of the means over the seeds that both rows have.
+    The test is that of ``rank_rows``, the difference that of the means over the seeds that both rows have.
+    Pairs without a common column are left out.
     """
     table, values = comparison.table, _by_seed(comparison)
     found = []

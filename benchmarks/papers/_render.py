@@ -234,13 +234,11 @@ def render(paper: Paper, table: Table, results: str | Path = RESULTS, *, plot: b
     Examples
     --------
     >>> import tempfile
-    >>> from benchmarks.papers import Paper, Table, render, run
-    >>> table = Table("t1", "Squares", rows=("x",), columns=("2",), settings={"x": {}},
-    ...               evaluate=lambda settings, column, seed: int(column) ** 2, published={("x", "2"): 4.0})
-    >>> paper = Paper("demo", "A demonstration", "nowhere", (table,))
+    >>> from benchmarks.papers import Paper, render, run
+    >>> paper = Paper.demo()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     summary = run(paper, repeats=2, results=folder)
-    ...     [path.name for path in render(paper, table, folder, plot=False)]
+    ...     [path.name for path in render(paper, paper.tables[0], folder, plot=False)]
     ['t1.md']
     """
     comparison = compare(paper, table, results)
@@ -284,10 +282,8 @@ def report(papers: Iterable[Paper], results: str | Path = RESULTS) -> Path:
     Examples
     --------
     >>> import tempfile
-    >>> from benchmarks.papers import Paper, Table, report, run
-    >>> table = Table("t1", "Squares", rows=("x",), columns=("2",), settings={"x": {}},
-    ...               evaluate=lambda settings, column, seed: int(column) ** 2, published={("x", "2"): 4.0})
-    >>> paper = Paper("demo", "A demonstration", "nowhere", (table,))
+    >>> from benchmarks.papers import Paper, report, run
+    >>> paper = Paper.demo()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     summary = run(paper, repeats=2, results=folder)
     ...     report([paper], folder).name

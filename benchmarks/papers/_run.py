@@ -141,10 +141,8 @@ def run(
     Examples
     --------
     >>> import tempfile
-    >>> from benchmarks.papers import Paper, Table, run
-    >>> table = Table("t1", "Squares", rows=("x",), columns=("2", "3"), settings={"x": {}},
-    ...               evaluate=lambda settings, column, seed: int(column) ** 2)
-    >>> paper = Paper("demo", "A demonstration", "nowhere", (table,))
+    >>> from benchmarks.papers import Paper, run
+    >>> paper = Paper.demo(("2", "3"))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     first = run(paper, repeats=2, results=folder)
     ...     again = run(paper, repeats=2, results=folder)

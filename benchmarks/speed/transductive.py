@@ -31,25 +31,21 @@ def fit_first_rows(n_rows: int, X: Any, y: np.ndarray) -> Task:
 
 
 TRANSDUCTIVE = [
-    Claim(
-        name="transductive-news",
-        statement="TransductiveLinearSVC(optimizer='multi_switch') with 10 labels per class against "
-        "LinearSVC with all labels; 20 newsgroups, comp and sci against the rest, 18,774 x 10,000",
-        dataset="news20",
-        rows=partial(news, 10_000),
-        ours=partial(first_fit, multi_switch, N_LABELS_OF_NEWS),
-        rival=partial(fit_all, LinearSVC),
-        ratio_limit=8.0,
-    ),
-    Claim(
-        name="transductive-news-all",
-        statement="TransductiveLinearSVC(optimizer='multi_switch') with 10 labels per class against "
-        "LinearSVC with all labels; 20 newsgroups, comp and sci against the rest, 18,774 x 61,188",
-        dataset="news20",
-        rows=partial(news, None),
-        ours=partial(first_fit, multi_switch, N_LABELS_OF_NEWS),
-        rival=partial(fit_all, LinearSVC),
-        ratio_limit=8.0,
+    *(
+        Claim(
+            name=name,
+            statement="TransductiveLinearSVC(optimizer='multi_switch') with 10 labels per class against "
+            f"LinearSVC with all labels; 20 newsgroups, comp and sci against the rest, 18,774 x {columns}",
+            dataset="news20",
+            rows=partial(news, n_terms),
+            ours=partial(first_fit, multi_switch, N_LABELS_OF_NEWS),
+            rival=partial(fit_all, LinearSVC),
+            ratio_limit=8.0,
+        )
+        for name, n_terms, columns in (
+            ("transductive-news", 10_000, "10,000"),
+            ("transductive-news-all", None, "61,188"),
+        )
     ),
     Claim(
         name="transductive-text",

@@ -8,6 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from weakly.estimators._docstrings import fill_doc
 from weakly.rows._magnitude import squarable
 from weakly.rows._unlabeled import find_unlabeled
 
@@ -64,6 +65,7 @@ def _spread(X):
     return variances > 1e-14 * means**2  # but for rounding
 
 
+@fill_doc
 def plot_transduction(
     estimator_or_labels,
     X,
@@ -94,13 +96,7 @@ def plot_transduction(
         Where to draw the rows; by default their first two principal components.
     unlabeled : "auto", None or a label, default="auto"
         What marks an unlabelled row of ``y``, as in the estimators.
-    ax : matplotlib Axes, default=None
-        Where to draw; by default a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The picture.
+    %(axes)s
 
     Raises
     ------
@@ -150,6 +146,7 @@ def plot_transduction(
     return ax
 
 
+@fill_doc
 def plot_regions(image, shape, *, located=None, is_key=None, ax=None):
     """Draw a picture with the region that was located in it, and the regions that should be.
 
@@ -165,13 +162,7 @@ def plot_regions(image, shape, *, located=None, is_key=None, ax=None):
     is_key : array-like of bool of shape (n_regions,) or None, default=None
         Which regions are of interest; drawn thin. Located ones are green if they are of interest and red if
         not; where that is not known, yellow.
-    ax : matplotlib Axes, default=None
-        Where to draw; by default a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The picture.
+    %(axes)s
 
     Raises
     ------

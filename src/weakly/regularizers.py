@@ -74,8 +74,40 @@ def cheeger_ratio(graph: Graph, scores: np.ndarray) -> np.ndarray:
     return Edges.of(graph).cheeger_ratios(scores)
 
 
+class _Charge:
+    def value(self, scores: np.ndarray) -> np.ndarray:
+        """What each row pays.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, n_classes)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            One number per row.
+        """
+        raise NotImplementedError
+
+    def gradient(self, scores: np.ndarray) -> np.ndarray:
+        """Derivative of the sum over the rows.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, n_classes)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            By the scores.
+        """
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Exclusive:
+class Exclusive(_Charge):
     """A charge on rows that several classes claim.
 
     With ``p_m`` the positive part of the score of class ``m``, rounded off at 0, a row pays
@@ -109,34 +141,10 @@ class Exclusive:
             raise ValueError(f"smoothing is {self.smoothing}: it must be a positive number.")
 
     def value(self, scores: np.ndarray) -> np.ndarray:
-        """What each row pays.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_rows, n_classes)
-            Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            At least 0.
-        """
         parts = self._parts(scores)
         return (parts.sum(axis=1) ** 2 - self._own(parts**2).sum(axis=1)) / 2
 
     def gradient(self, scores: np.ndarray) -> np.ndarray:
-        """Derivative of the sum over the rows.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_rows, n_classes)
-            Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            0 where a score is negative.
-        """
         parts = self._parts(scores)
         return self._slopes(scores) * (parts.sum(axis=1, keepdims=True) - self._own(parts))
 
@@ -174,7 +182,7 @@ class Exclusive:
 
 
 @dataclass(frozen=True, eq=False)
-class PriorDivergence:
+class PriorDivergence(_Charge):
     """A charge on scores whose softmax is far from given probabilities.
 
     A row with probabilities ``p`` pays ``log sum_j exp(f_j) - p'f``, which is the divergence of the softmax
@@ -197,38 +205,14 @@ class PriorDivergence:
     prior: np.ndarray
 
     def value(self, scores: np.ndarray) -> np.ndarray:
-        """What each row pays.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_rows, n_classes)
-            Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Least where the softmax is the prior.
-        """
         return logsumexp(scores, axis=1) - (self.prior * scores).sum(axis=1)
 
     def gradient(self, scores: np.ndarray) -> np.ndarray:
-        """Derivative of the sum over the rows.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_rows, n_classes)
-            Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            Probabilities by the scores less those of the prior.
-        """
         return softmax(scores, axis=1) - self.prior
 
 
 @dataclass(frozen=True)
-class TopMargin:
+class TopMargin(_Charge):
     """A charge on rows whose highest score is below a margin, ``max(0, margin - max_i f_i)``.
 
     [rmsboost] Eq. (14), the loss of transductive machines for any number of classes.
@@ -249,34 +233,10 @@ class TopMargin:
     margin: float
 
     def value(self, scores: np.ndarray) -> np.ndarray:
-        """What each row pays.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_rows, n_classes)
-            Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            At least 0.
-        """
         return np.maximum(self.margin - scores.max(axis=1), 0)
 
     def gradient(self, scores: np.ndarray) -> np.ndarray:
-        """Derivative of the sum over the rows.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_rows, n_classes)
-            Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            -1 at the first of the highest scores, where it is below the margin.
-        """
-        top = scores.argmax(axis=1)
+        top = scores.argmax(axis=1)  # the first of the highest
         slopes = np.zeros_like(scores)
         slopes[np.arange(len(scores)), top] = -1.0 * (scores.max(axis=1) < self.margin)
         return slopes

@@ -150,24 +150,21 @@ class Interrupt:
                 raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("name", FIRST)
-def test_an_interrupt_is_told_or_raised(name):
-    subject = FIRST[name]
+def interrupt_each_of(n_moments, subject):
     X, truth = blobs(60, spread=2.0)
     arguments = subject.arguments(X, truth, some_of_each(truth))
     whole = Interrupt()
     assert keep_or_tell(subject, arguments, whole)
-    for n_calls in np.linspace(1, whole.n_calls - 1, 6).astype(int):
+    for n_calls in np.unique(np.linspace(1, whole.n_calls - 1, n_moments).astype(int)):
         assert keep_or_tell(subject, arguments, Interrupt(n_calls)), n_calls
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_an_interrupt_is_told_or_raised(name):
+    interrupt_each_of(6, FIRST[name])
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_an_interrupt_anywhere_is_told_or_raised(name):
-    subject = SUBJECTS[name]
-    X, truth = blobs(60, spread=2.0)
-    arguments = subject.arguments(X, truth, some_of_each(truth))
-    whole = Interrupt()
-    assert keep_or_tell(subject, arguments, whole)
-    for n_calls in np.unique(np.linspace(1, whole.n_calls - 1, 60).astype(int)):
-        assert keep_or_tell(subject, arguments, Interrupt(n_calls)), n_calls
+    interrupt_each_of(60, SUBJECTS[name])

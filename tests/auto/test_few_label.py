@@ -10,22 +10,18 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.expected_failures import of_marker
 from weakly import FewLabelClassifier
 from weakly.auto._few_label import verdict_of
 from weakly.model_selection import LabelDraws
 
-MINUS_ONE = "-1 means unlabelled, so the labels {-1, 1} hold one class; unlabeled=None passes"
 CHECKED = [
     FewLabelClassifier(random_state=0),
     FewLabelClassifier(mode="safe", unlabeled=None, random_state=0),
 ]
 
 
-def expected_failures(estimator):
-    return {"check_classifiers_classes": MINUS_ONE} if estimator.unlabeled == "auto" else {}
-
-
-@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures, xfail_strict=True)
+@parametrize_with_checks(CHECKED, expected_failed_checks=of_marker, xfail_strict=True)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from sklearn.datasets import load_digits
 
+from tests.samples import four_digits
 from weakly import FewLabelClassifier
 from weakly.auto import build_bank
 from weakly.auto._kernels import Size
@@ -16,10 +16,7 @@ from weakly.auto._views import distances_on_device
 
 @pytest.fixture(scope="module")
 def digits():
-    X, y = load_digits(return_X_y=True)
-    kept = y < 4
-    X = X[kept][:320] + np.random.default_rng(0).normal(0, 0.1, (320, 64))  # or neighbours would be tied
-    y = y[kept][:320]
+    X, y = four_digits()
     return X, np.where(np.arange(320) < 24, y, -1)
 
 

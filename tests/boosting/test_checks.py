@@ -3,10 +3,10 @@
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.expected_failures import of_marker
 from weakly import AdaBoostMLClassifier, RMSBoostClassifier, SERBoostClassifier
 
 DRAWS_ROWS = "trees draw rows, and from other rows others; max_samples=None passes"
-MINUS_ONE = "-1 means unlabelled, so the labels {-1, 1} hold one class; unlabeled=None passes"
 
 SETTINGS = [
     RMSBoostClassifier(10),
@@ -23,12 +23,9 @@ SETTINGS = [
 
 
 def expected_failures(estimator):
-    failures = {}
-    if estimator.max_samples is not None:
-        failures["check_sample_weight_equivalence_on_dense_data"] = DRAWS_ROWS
-    if estimator.unlabeled == "auto":
-        failures["check_classifiers_classes"] = MINUS_ONE
-    return failures
+    draws = estimator.max_samples is not None
+    of_trees = {"check_sample_weight_equivalence_on_dense_data": DRAWS_ROWS} if draws else {}
+    return of_trees | of_marker(estimator)
 
 
 @parametrize_with_checks(SETTINGS, expected_failed_checks=expected_failures, xfail_strict=True)

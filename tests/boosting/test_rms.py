@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import load_digits
 from sklearn.linear_model import Perceptron
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from tests.oracles.stumps import boost_as_printed
+from tests.samples import few_labels
 from weakly import RMSBoostClassifier
 from weakly.boosting import kmeans_prior
 from weakly.exceptions import FitInterruptedWarning
@@ -21,12 +22,7 @@ from weakly.model_selection import PartiallyLabeledKFold
 
 
 def blobs(n_classes=3, n_labeled=4, seed=0, std=3.0, n_rows=120):
-    """Rows, their classes, and the same with few labels, as many of each class."""
-    X, y = make_blobs(n_rows, n_features=5, centers=n_classes, cluster_std=std, random_state=seed)
-    labeled = np.concatenate([np.flatnonzero(y == code)[:n_labeled] for code in range(n_classes)])
-    partial = np.full(len(y), -1)
-    partial[labeled] = y[labeled]
-    return X, y, partial
+    return few_labels(n_classes, n_labeled, seed, std, n_rows)
 
 
 def digits(n_labels=90, seed=0):

@@ -12,6 +12,8 @@ from weakly.auto import _few_label
 from weakly.auto._bank import build_bank
 from weakly.cli._features import TablePreparation
 
+QUICK = ("--target", "name", "--method", "laplacian-rls", "--folds", "0")
+
 
 def run(weakly, tmp_path, frame, *options, suffix=".csv", target="name"):
     """Write a table, label it, and return the filled one with the command's result."""
@@ -271,16 +273,7 @@ def test_streams(weakly, tmp_path, flowers):
 
 def test_a_parquet_table_goes_to_the_standard_output_as_csv(weakly, tmp_path, flowers):
     flowers.to_parquet(tmp_path / "t.parquet")
-    command = (
-        "label",
-        tmp_path / "t.parquet",
-        "--target",
-        "name",
-        "--method",
-        "laplacian-rls",
-        "--folds",
-        "0",
-    )
+    command = ("label", tmp_path / "t.parquet", *QUICK)
     filled = pd.read_csv(io.StringIO(weakly(*command, "--out", "-").stdout))
     assert filled["name"].tolist() == flowers.attrs["truth"]
 
@@ -337,17 +330,7 @@ def test_infinite_numbers_are_missing_values(weakly, tmp_path, flowers, suffix):
 def test_file_names_that_are_no_utf8(weakly, tmp_path, flowers):
     source = tmp_path / os.fsdecode(b"t\xff\xfe.csv")
     flowers.to_csv(source, index=False)
-    options = (
-        "--target",
-        "name",
-        "--method",
-        "laplacian-rls",
-        "--folds",
-        "0",
-        "--report",
-        tmp_path / "r.html",
-    )
-    result = weakly("label", source, *options)
+    result = weakly("label", source, *QUICK, "--report", tmp_path / "r.html")
     assert result.exit_code == 0, result.stderr
     assert r"t\udcff\udcfe.labeled.csv" in result.stdout
     assert r"t\udcff\udcfe.csv, seed 0" in (tmp_path / "r.html").read_text(encoding="utf-8")

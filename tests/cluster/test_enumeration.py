@@ -57,6 +57,16 @@ def never_rises(fits):
     return all((np.diff(fit.result_.objective) <= 1e-9 * fit.result_.objective[0]).all() for fit in fits)
 
 
+def fits_that_reach(best, model, gram):
+    """Fits from many starts and the model's own, and their objectives, of which the least is the best."""
+    fits = [*from_starts(model, gram), model.fit(gram)]
+    assert never_rises(fits)
+    reached = np.array([fit.result_.objective[-1] for fit in fits])
+    assert reached.min() >= best * (1 - 1e-5)
+    assert reached.min() <= best * (1 + 1e-5)
+    return fits, reached
+
+
 def box_duals(gram, signs, C, ridge=0.0, offsets=0.0, n_sweeps=3000):
     """Maximise ``sum_i (1 - y_i b) a_i - a'(Q + ridge) a / 2`` over ``0 <= a <= C`` for many signs ``y``."""
     slopes = 1 - signs * np.reshape(offsets, (-1, 1))
@@ -111,13 +121,8 @@ def test_regressions(kernel, C, seed):
         return a @ gram @ a / 2 + C * np.abs(signs - gram @ a - fit.intercept_).sum()
 
     best = min(objective(signs) for signs in BALANCED)
-    params = {"C": C, "balance": BALANCE, "tol": 1e-6}
-    fits = from_starts(IterativeSVRClustering(**params, **GIVEN), gram)
-    fits.append(IterativeSVRClustering(**params, **GIVEN).fit(gram))
-    assert never_rises(fits)
-    reached = np.array([fit.result_.objective[-1] for fit in fits])
-    assert reached.min() >= best * (1 - 1e-5)
-    assert reached.min() <= best * (1 + 1e-5)
+    regressions = IterativeSVRClustering(C=C, balance=BALANCE, tol=1e-6, **GIVEN)
+    fits, reached = fits_that_reach(best, regressions, gram)
     assert reached[-1] <= best * (1 + 1e-5)  # from the spectral start
     for fit in fits[:3]:
         own = objective(2.0 * fit.result_.detail.labels[0] - 1)
@@ -150,13 +155,8 @@ def least_margin_loss(gram, C, reach):
 def test_margins_of_functions_with_an_offset(kernel, C, seed):
     gram = kernels(seed)[kernel]
     best = least_margin_loss(gram, C, BALANCE)
-    params = {"C": C, "balance": BALANCE, "tol": 1e-6}
-    fits = from_starts(CuttingPlaneMaxMarginClustering(**params, **GIVEN), gram)
-    fits.append(CuttingPlaneMaxMarginClustering(**params, **GIVEN).fit(gram))
-    assert never_rises(fits)
-    reached = np.array([fit.result_.objective[-1] for fit in fits])
-    assert reached.min() >= best * (1 - 1e-5)
-    assert reached.min() <= best * (1 + 1e-5)
+    planes = CuttingPlaneMaxMarginClustering(C=C, balance=BALANCE, tol=1e-6, **GIVEN)
+    fits, reached = fits_that_reach(best, planes, gram)
     assert reached[-1] <= best * 1.15  # from the spectral start
     for fit in fits:
         decisions = fit.decision_function(gram) + fit.threshold_

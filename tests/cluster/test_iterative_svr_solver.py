@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weakly.cluster._iterative_svr_solver
+from tests.samples import interrupted_at
 from weakly.cluster._iterative_svr_solver import best_split, solve_iterative_svr
 from weakly.spaces import FeatureSpace, KernelSpace
 
@@ -181,14 +182,7 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
     rng = np.random.default_rng(0)
     space, start = FeatureSpace(rng.normal(size=(40, 3))), rng.integers(2, size=40)
     whole = solve_iterative_svr(space, start, 0.5, 10, 30, tol=1e-6)
-    relabel, n_calls = weakly.cluster._iterative_svr_solver._relabel, []
-
-    def interrupted(*args):
-        n_calls.append(1)
-        if len(n_calls) == 2:
-            raise KeyboardInterrupt
-        return relabel(*args)
-
+    interrupted = interrupted_at(2, weakly.cluster._iterative_svr_solver._relabel)
     monkeypatch.setattr(weakly.cluster._iterative_svr_solver, "_relabel", interrupted)
     result = solve_iterative_svr(space, start, 0.5, 10, 30, tol=1e-6)
     assert result.status == "interrupted"

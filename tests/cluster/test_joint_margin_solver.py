@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weakly.cluster._joint_margin
+from tests.samples import interrupted_at
 from weakly.cluster._joint_margin import solve_joint_margin
 from weakly.solvers import KernelMachine, LinearMachine
 from weakly.solvers._label_sets import SignSet
@@ -163,14 +164,7 @@ def test_stopping_early():
 def test_an_interrupt_keeps_what_was_found(monkeypatch):
     X, codes, rng = blobs(20, 2.0)
     machine, start = machine_for(X, np.full(60, 0.05), "hinge"), rng.permutation(codes)
-    fit, n_calls = weakly.cluster._joint_margin._fit, []
-
-    def interrupted(*args):
-        n_calls.append(1)
-        if len(n_calls) == 3:
-            raise KeyboardInterrupt
-        return fit(*args)
-
+    interrupted = interrupted_at(3, weakly.cluster._joint_margin._fit)
     monkeypatch.setattr(weakly.cluster._joint_margin, "_fit", interrupted)
     result = solve_joint_margin(machine, start, 3, 15, 25, tol=1e-9)
     assert (result.status, result.n_iter, len(result.objective)) == ("interrupted", 2, 2)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-import weakly.cluster._iterative_svr
+import weakly.cluster._margins
 import weakly.cluster._well
 from tests.cluster.test_methods import allowed_sizes
 from weakly import IterativeSVRClustering, WellClustering
@@ -71,7 +71,7 @@ def test_sizes_where_rows_have_no_clusters(kind, n_clusters, balance):
 def test_the_lower_of_two_starts_is_published(kind, n_clusters, seed, monkeypatch):
     module, name = {
         WellClustering: (weakly.cluster._well, "solve_joint_margin"),
-        IterativeSVRClustering: (weakly.cluster._iterative_svr, "solve_iterative_svr"),
+        IterativeSVRClustering: (weakly.cluster._margins, "solve_iterative_svr"),
     }[kind]
     solve, runs = getattr(module, name), []
 

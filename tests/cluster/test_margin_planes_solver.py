@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 
 import weakly.cluster._margin_planes
+from tests.samples import interrupted_at
 from weakly.cluster._margin_planes import solve_margin_planes
 from weakly.solvers import KernelMachine, LinearMachine
 from weakly.solvers._label_sets import SignSet
@@ -202,16 +203,9 @@ def test_rows_that_a_kernel_cannot_tell_apart(reach):
 
 def test_an_interrupt_keeps_what_was_found(monkeypatch):
     Z, groups, rng = features(0)
-    solve, n_calls = weakly.cluster._margin_planes._Planes.solve, []
-
-    def interrupted(*args):
-        n_calls.append(1)
-        if len(n_calls) == 2:
-            raise KeyboardInterrupt
-        return solve(*args)
-
     start = rng.permutation(groups)
     once = solve_margin_planes(linear(Z), start, 0.3, 0.2, callback=lambda: True)
+    interrupted = interrupted_at(2, weakly.cluster._margin_planes._Planes.solve)
     monkeypatch.setattr(weakly.cluster._margin_planes._Planes, "solve", interrupted)
     result = solve_margin_planes(linear(Z), start, 0.3, 0.2)
     assert (result.status, result.n_iter) == ("interrupted", 1)

@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-import weakly.cluster._generalized
-import weakly.cluster._iterative_svr
+import weakly.cluster._margins
 import weakly.cluster._well
+from tests import samples
 from weakly import (
     CuttingPlaneMaxMarginClustering,
     GeneralizedMaxMarginClustering,
@@ -42,11 +42,7 @@ def make(kind, **params):
 
 
 def two_blobs(n_rows=90, distance=6.0, n_features=4, seed=0, share=0.4):
-    rng = np.random.default_rng(seed)
-    y = (np.arange(n_rows) < share * n_rows).astype(int)
-    X = rng.normal(size=(n_rows, n_features)) + distance * y[:, None] * np.eye(n_features)[0] + 2.0
-    order = rng.permutation(n_rows)
-    return X[order], y[order]
+    return samples.two_blobs(n_rows, distance, n_features, seed, share)
 
 
 def allowed_sizes(n_rows, n_clusters, balance):
@@ -502,13 +498,13 @@ def test_the_program_keeps_to_the_memory_it_asks_for():
     GeneralizedMaxMarginClustering().fit(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak <= weakly.cluster._generalized._N_GRAMS * 8 * 300**2
+    assert peak <= weakly.cluster._margins._N_GRAMS * 8 * 300**2
 
 
 @pytest.mark.parametrize("kind", [WellClustering, IterativeSVRClustering])
 def test_one_interrupt_ends_all_parts(kind, monkeypatch):
     X, _ = two_blobs(distance=1.0)
-    module = weakly.cluster._well if kind is WellClustering else weakly.cluster._iterative_svr
+    module = weakly.cluster._well if kind is WellClustering else weakly.cluster._margins
     name = "solve_joint_margin" if kind is WellClustering else "solve_iterative_svr"
     solve, rounds = getattr(module, name), []
 

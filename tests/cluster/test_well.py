@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from tests.oracles.labelings import all_signs, relaxation
+from tests.samples import two_blobs
 from weakly import WellClustering
 from weakly.cluster._starts import alignment_start, given_start, kmeans_start, spectral_start
 from weakly.cluster._well import agreeing
@@ -23,14 +24,6 @@ LOSSES = ["squared_hinge", "hinge"]
 both_losses = pytest.mark.parametrize("loss", LOSSES)
 each_start = pytest.mark.parametrize("init", ["spectral", "alignment", "kmeans"])
 NONE = np.zeros(0, dtype=int)
-
-
-def two_blobs(n_rows=120, distance=6.0, n_features=5, seed=0, share=0.5):
-    rng = np.random.default_rng(seed)
-    y = (np.arange(n_rows) < share * n_rows).astype(int)
-    X = rng.normal(size=(n_rows, n_features)) + distance * y[:, None] * np.eye(n_features)[0] + 2.0
-    order = rng.permutation(n_rows)
-    return X[order], y[order]
 
 
 def agreement(y, labels):

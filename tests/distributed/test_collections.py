@@ -21,12 +21,6 @@ from weakly.rows._blocks import ArrayBlocks, is_collection
 from .test_linear import classes, sparse_chunks
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
-
-
 @pytest.fixture
 def frame():
     rng = np.random.default_rng(0)

@@ -14,16 +14,6 @@ N_ROWS = 240
 CHUNKS = (70, 100, 30, 40)
 
 
-@pytest.fixture(autouse=True)
-def one_thread(request):
-    """Tasks in this process, unless a cluster is asked for."""
-    if "client" in request.fixturenames:
-        yield
-    else:
-        with dask.config.set(scheduler="synchronous"):
-            yield
-
-
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(0)

@@ -32,14 +32,7 @@ ANCHORS = {"graph": "anchor", "n_components": 40, "random_state": 0}
 CHUNKS = [(250, 100, 250), (50,) * 12]  # the last has chunks without a label
 
 
-@pytest.fixture(autouse=True)
-def scheduler(request):
-    """Threads, unless a cluster is asked for."""
-    if "client" in request.fixturenames:
-        yield
-    else:
-        with dask.config.set(scheduler="threads", num_workers=2):
-            yield
+SCHEDULER = {"scheduler": "threads", "num_workers": 2}
 
 
 def assert_same(found, expected, X, atol=1e-6):

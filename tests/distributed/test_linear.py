@@ -22,16 +22,6 @@ from weakly.svm._transduction_problem import Ground, Transduction
 from weakly.svm._transduction_search import solve_transduction
 
 
-@pytest.fixture(autouse=True)
-def one_thread(request):
-    """Tasks in this process, unless a cluster is asked for."""
-    if "client" in request.fixturenames:
-        yield
-    else:
-        with dask.config.set(scheduler="synchronous"):
-            yield
-
-
 def classes(n_rows, n_features, n_classes, dtype=np.float64):
     rng = np.random.default_rng(0)
     centers = 1.6 * rng.normal(size=(n_classes, n_features))

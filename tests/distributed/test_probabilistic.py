@@ -25,14 +25,7 @@ from .test_linear import classes
 ANCHORS = {"graph": "anchor", "n_components": 30, "random_state": 0}
 
 
-@pytest.fixture(autouse=True)
-def scheduler(request):
-    """Threads, unless a cluster is asked for."""
-    if "client" in request.fixturenames:
-        yield
-    else:
-        with dask.config.set(scheduler="threads", num_workers=2):
-            yield
+SCHEDULER = {"scheduler": "threads", "num_workers": 2}
 
 
 @pytest.mark.parametrize("alphas", [(0.0, 0.99), (0.5, 0.9), (0.7, 0.0), (0.0, 1 - 1e-7)])

@@ -13,16 +13,6 @@ from weakly.solvers import KernelMachine, weigh_labels
 from weakly.solvers._label_sets import SignSet
 
 
-@pytest.fixture(autouse=True)
-def one_thread(request):
-    """Tasks in this process, unless a cluster is asked for."""
-    if "client" in request.fixturenames:
-        yield
-    else:
-        with dask.config.set(scheduler="synchronous"):
-            yield
-
-
 def two_blobs(distance, n_rows=300, n_labeled=20, seed=0):
     X, y = make_blobs(n_rows, centers=[[-distance, 0], [distance, 0]], random_state=seed)
     return X, np.where(np.arange(n_rows) < n_labeled, y, -1), y

@@ -3,6 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.expected_failures import expected_failures
 from weakly import (
     CheegerRLSClassifier,
     CheegerSVC,
@@ -13,9 +14,6 @@ from weakly import (
     TotalVariationRLSClassifier,
     TotalVariationSVC,
 )
-
-KEEPS_ROWS = "a row of weight 0 loses its label but stays in the graph, unlike a row that is taken out"
-MINUS_ONE = "-1 means unlabelled, so the labels {-1, 1} hold one class; unlabeled=None passes"
 
 SETTINGS = [
     LaplacianRLSClassifier(),
@@ -41,16 +39,6 @@ SETTINGS = [
     CheegerSVC(),
     CheegerSVC(kernel="linear"),
 ]
-
-
-def expected_failures(estimator):
-    failures = {
-        "check_sample_weight_equivalence_on_dense_data": KEEPS_ROWS,
-        "check_sample_weight_equivalence_on_sparse_data": KEEPS_ROWS,
-    }
-    if estimator.unlabeled == "auto":
-        failures["check_classifiers_classes"] = MINUS_ONE
-    return failures
 
 
 # Blobs of the checks are joined by no edge, and some checks leave a part without labels.

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from tests.oracles.dense import manifold_penalty
 from tests.oracles.exclusive import fit_exclusive
+from tests.samples import label_of_each
 from weakly import ExclusiveLaplacianSVC, LaplacianSVC
 from weakly.graphs import neighbor_graph
 from weakly.model_selection import LabelDraws
@@ -129,11 +130,7 @@ def test_every_container():
 
 
 def test_26_classes_one_unlabelled_row_and_weights():
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(26), 8)
-    X = 10 * rng.normal(size=(26, 6))[y] + rng.normal(size=(len(y), 6))
-    partial = np.full(len(y), -1)
-    partial[::8] = y[::8]
+    X, y, partial = label_of_each(8, 6)
     assert np.mean(ExclusiveLaplacianSVC().fit(X, partial).transduction_ == y) > 0.9
     nearly = y.copy()
     nearly[5] = -1

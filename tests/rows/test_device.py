@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from tests.samples import four_digits
 from weakly import ExclusiveLaplacianSVC, LaplacianRLSClassifier, LaplacianRLSRegressor, LaplacianSVC
 from weakly.graphs import anchor_graph, neighbor_graph
 from weakly.graphs._brute_force import nearest_on_device
@@ -39,10 +39,7 @@ SPACES = {
 
 @pytest.fixture(scope="module")
 def digits():
-    X, y = load_digits(return_X_y=True)
-    kept = y < 4
-    X = X[kept][:320] + np.random.default_rng(0).normal(0, 0.1, (320, 64))  # or neighbours would be tied
-    y = y[kept][:320]
+    X, y = four_digits()
     partial = np.full(320, -1)
     partial[:240:6] = y[:240:6]
     return X[:240], partial[:240], X[240:]

@@ -149,12 +149,15 @@ def test_between_the_margins_it_is_ridge_regression(space, is_free):
         assert fit.n_iter == 1
 
 
+def labeled_rows(space, n_rows, n_features):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n_rows, n_features))
+    return SPACES[space](X), loss_of("labels", rng, X)
+
+
 @pytest.mark.parametrize("space", SPACES)
 def test_a_start_saves_steps(space):
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(60, 5))
-    loss = loss_of("labels", rng, X)
-    space = SPACES[space](X)
+    space, loss = labeled_rows(space, 60, 5)
     first = fit_rows(space, loss, tol=TIGHT)
     again = fit_rows(space, loss, start=first, tol=1e-6)
     assert again.n_iter == 0
@@ -167,10 +170,7 @@ def test_a_start_saves_steps(space):
 
 @pytest.mark.parametrize("space", SPACES)
 def test_a_start_with_another_offset(space):
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(20, 3))
-    loss = loss_of("labels", rng, X)
-    space = SPACES[space](X)
+    space, loss = labeled_rows(space, 20, 3)
     free = fit_rows(space, loss, tol=TIGHT)
     held = fit_rows(space, loss, start=free, offset=0.8, tol=TIGHT)
     assert held.offset == 0.8
@@ -187,8 +187,7 @@ def test_a_start_with_another_offset(space):
 def test_rows_that_cost_nothing_do_not_matter(space, offset):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(30, 4))
-    loss = loss_of("two sides", rng, X)
-    is_free = rng.random(30) < 0.4
+    loss, is_free = loss_of("two sides", rng, X), rng.random(30) < 0.4
     positive, negative = loss.positive * ~is_free, loss.negative * ~is_free
     everything = fit_rows(SPACES[space](X), TwoSided(positive, negative), offset=offset, tol=TIGHT)
     kept = TwoSided(positive[~is_free], negative[~is_free])
@@ -205,8 +204,8 @@ def test_rows_given_twice_cost_double(space, offset):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(15, 6))
     loss = loss_of("two sides", rng, X)
-    double = TwoSided(2 * loss.positive, 2 * loss.negative)
     twice = TwoSided(np.tile(loss.positive, 2), np.tile(loss.negative, 2))
+    double = TwoSided(2 * loss.positive, 2 * loss.negative)
     expected = fit_rows(SPACES[space](X), double, offset=offset, tol=TIGHT)
     fit = fit_rows(SPACES[space](np.vstack([X, X])), twice, offset=offset, tol=TIGHT)
     assert fit.objective == pytest.approx(expected.objective, rel=1e-10)

@@ -3,12 +3,8 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.expected_failures import expected_failures
 from weakly import ProbabilisticLabelSVC, TransductiveLinearSVC, TransductiveSVC, WellSVC, WestonWatkinsSVC
-
-KEEPS_ROWS = (
-    "a row of weight 0 loses its label but stays among the unlabelled, unlike a row that is taken out"
-)
-MINUS_ONE = "-1 means unlabelled, so the labels {-1, 1} hold one class; unlabeled=None passes"
 
 SETTINGS = [
     WellSVC(),
@@ -34,19 +30,11 @@ SETTINGS = [
 ]
 
 
-def expected_failures(estimator):
-    if isinstance(estimator, WestonWatkinsSVC):
-        return {}
-    failures = {
-        "check_sample_weight_equivalence_on_dense_data": KEEPS_ROWS,
-        "check_sample_weight_equivalence_on_sparse_data": KEEPS_ROWS,
-    }
-    if estimator.unlabeled == "auto":
-        failures["check_classifiers_classes"] = MINUS_ONE
-    return failures
+def failures_of(estimator):
+    return {} if isinstance(estimator, WestonWatkinsSVC) else expected_failures(estimator)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(SETTINGS, expected_failed_checks=expected_failures, xfail_strict=True)
+@parametrize_with_checks(SETTINGS, expected_failed_checks=failures_of, xfail_strict=True)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 
+from tests.samples import few_labels, label_of_each
 from tests.solvers.test_label_walk import walk_densely
 from weakly import ProbabilisticLabelSVC, WestonWatkinsSVC
 from weakly.model_selection import PartiallyLabeledKFold
@@ -18,12 +19,7 @@ from weakly.svm._weston_watkins_solver import solve_weston_watkins
 
 
 def blobs(n_classes=3, n_labeled=2, seed=0, std=1.5, n_rows=120):
-    """Rows, their classes, and the same with few labels, as many of each class."""
-    X, y = make_blobs(n_rows, n_features=5, centers=n_classes, cluster_std=std, random_state=seed)
-    labeled = np.concatenate([np.flatnonzero(y == code)[:n_labeled] for code in range(n_classes)])
-    partial = np.full(len(y), -1)
-    partial[labeled] = y[labeled]
-    return X, y, partial
+    return few_labels(n_classes, n_labeled, seed, std, n_rows)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -175,11 +171,7 @@ def test_every_container():
 
 
 def test_one_label_of_each_of_26_classes_and_one_unlabelled_row():
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(26), 12)
-    X = 10 * rng.normal(size=(26, 8))[y] + rng.normal(size=(len(y), 8))
-    partial = np.full(len(y), -1)
-    partial[::12] = y[::12]
+    X, y, partial = label_of_each(12, 8)
     assert np.mean(ProbabilisticLabelSVC(n_neighbors=10).fit(X, partial).transduction_ == y) > 0.95
     nearly = y.copy()
     nearly[5] = -1

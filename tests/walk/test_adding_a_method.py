@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sklearn.datasets import make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tests.manifold.test_checks import expected_failures
+from tests.expected_failures import expected_failures
 from tests.walk import toy_estimator, toy_loss
 from tests.walk.toy_estimator import RobustLaplacianClassifier
 from tests.walk.toy_loss import PSEUDO_HUBER

@@ -14,31 +14,23 @@ class RobustLaplacianClassifier(LaplacianClassifierBase):
     }
     _labeled_loss = PSEUDO_HUBER
 
+    # Parameters of the base class that this one leaves at their defaults.
+    kernel, gamma, degree, coef0 = "rbf", "median", 3, 1.0
+    graph, n_neighbors, graph_weights, laplacian = "knn", 5, "self-tuning", "symmetric"
+    approximation, n_components, random_state, device = "auto", 1000, None, None
+    tol, max_iter, early_stopping, warm_start, verbose = 1e-6, 1000, True, False, 0
+
     def __init__(
         self,
         ambient_penalty=1e-3,
         *,
         graph_penalty=0.1,
-        kernel="rbf",
-        gamma="median",
-        degree=3,
-        coef0=1.0,
-        graph="knn",
-        n_neighbors=5,
-        graph_weights="self-tuning",
-        laplacian="symmetric",
         class_prior="labeled",
-        approximation="auto",
-        n_components=1000,
-        device=None,
         solver="auto",
-        tol=1e-6,
-        max_iter=1000,
-        early_stopping=True,
         unlabeled="auto",
-        warm_start=False,
-        verbose=0,
-        random_state=None,
     ):
-        parameters = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
-        vars(self).update(parameters)
+        self.ambient_penalty = ambient_penalty
+        self.graph_penalty = graph_penalty
+        self.class_prior = class_prior
+        self.solver = solver
+        self.unlabeled = unlabeled

@@ -1,7 +1,7 @@
 """The estimators as they come, beside what other packages reach on the same data."""
 
-from benchmarks.papers._model import Paper, Table
-from benchmarks.papers._protocols import default_params, transductive_accuracy, transductive_error
+from benchmarks.papers._model import ACCURACY, Paper, Table, table_of
+from benchmarks.papers._protocols import method_of, transductive_accuracy, transductive_error
 
 OURS = {"Laplacian RLS": "weakly.LaplacianRLSClassifier", "Laplacian SVM": "weakly.LaplacianSVC"}
 CUTS = {
@@ -15,10 +15,7 @@ NYSTROEM = {"approximation": "nystroem", "n_components": 1000, "random_state": 0
 
 
 def _ours(suffix="", methods=OURS, **changed):
-    return {
-        row + suffix: {"estimator": name, "params": default_params(name, warm_start=True, **changed)}
-        for row, name in methods.items()
-    }
+    return {row + suffix: method_of(name, warm_start=True, **changed) for row, name in methods.items()}
 
 
 def _spreading(**params):
@@ -27,13 +24,9 @@ def _spreading(**params):
 
 def _table(data, ours, rivals, published=None, **rest):
     """Rows of ours, then the rivals measured here, then those known by a reference number only."""
-    measured = ours | rivals
-    published = published or {}
-    (column,) = rest["columns"]
-    return Table(
-        rows=(*measured, *(row for row in published if row not in measured)),
-        settings={row: {"data": data, **method} for row, method in measured.items()},
-        published={(row, column): value for row, value in published.items()},
+    return table_of(
+        {row: {"data": data, **method} for row, method in (ours | rivals).items()},
+        published={row: (value,) for row, value in (published or {}).items()},
         reference="earlier",
         rivals=tuple(rivals),
         **rest,
@@ -78,8 +71,7 @@ DIGITS = _table(
         ("Total variation RLS", "2"): 93.0,
         ("Total variation RLS, true shares", "2"): 94.5,
     },
-    unit="accuracy %",
-    lower_is_better=False,
+    **ACCURACY,
     quick_repeats=5,
     differs=(
         "The reference numbers are our own earlier measurements of the other packages, untuned, on 10 draws "

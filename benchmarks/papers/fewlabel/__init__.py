@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.papers._model import Paper, Table
-from benchmarks.papers._protocols import default_params
+from benchmarks.papers._model import ACCURACY, Paper, Table, table_of
+from benchmarks.papers._protocols import method_of
 from benchmarks.papers.fewlabel import _differs
 from benchmarks.papers.fewlabel._fit import FEW, per_class_accuracy, share_error, split_error
 from benchmarks.papers.fewlabel._refits import REFITS
@@ -33,23 +33,18 @@ PUBLISHED_50 = {f"{row} (Li et al.)": values for row, values in PUBLISHED_OTHERS
 def _few(**changed: Any) -> dict[str, dict[str, Any]]:
     """Rows of the classifier; its kernels are kept from one draw of labels to the next."""
     auto, safe = (
-        {
-            "estimator": FEW,
-            "params": default_params(FEW, mode=mode, warm_start=True, random_state=0, **changed),
-        }
-        for mode in ("auto", "safe")
+        method_of(FEW, mode=mode, warm_start=True, random_state=0, **changed) for mode in ("auto", "safe")
     )
     return {AUTO: auto, SAFE: safe, SUPERVISED: {**auto, "read": "supervised_"}}
 
 
 OTHER_ROWS = {
     CHOSEN: {
-        "estimator": TUNED,
-        "params": default_params(TUNED, C=[10.0, 1.0, 100.0], widths=[1.0, 0.5, 2.0, 0.25, 4.0]),
+        **method_of(TUNED, C=[10.0, 1.0, 100.0], widths=[1.0, 0.5, 2.0, 0.25, 4.0]),
         "supervised": True,
     },
-    FIXED: {"estimator": SVC, "params": default_params(SVC), "supervised": True},
-    LAPLACIAN: {"estimator": RLS, "params": default_params(RLS, warm_start=True)},
+    FIXED: {**method_of(SVC), "supervised": True},
+    LAPLACIAN: method_of(RLS, warm_start=True),
 }
 
 
@@ -62,20 +57,12 @@ def _settings(standardize: bool = False, full: bool = False, **shared: Any) -> d
     return {row: {**shared, **method} for row, method in rows.items()}
 
 
-def _table(
-    settings: Mapping[str, Any], published: Mapping[str, tuple[float, ...]] | None = None, **rest: Any
-) -> Table:
-    """All measured rows, then those that are published only; both modes are held to the supervised ones."""
-    published = published or {}
+def _table(settings: Mapping[str, Any], columns: tuple[str, ...], **rest: Any) -> Table:
+    """Both modes are held to the supervised rows."""
     held_to = tuple(row for row in (SUPERVISED, CHOSEN) if row in settings)
-    return Table(
-        rows=(*settings, *(row for row in published if row not in settings)),
-        settings=settings,
-        published={
-            (row, column): value
-            for row, values in published.items()
-            for column, value in zip(rest["columns"], values, strict=True)
-        },
+    return table_of(
+        settings,
+        columns,
         reference="published",
         rivals=tuple(row for row in (CHOSEN, FIXED) if row in settings),
         not_behind={AUTO: held_to, SAFE: held_to},
@@ -130,8 +117,7 @@ DIGITS = _table(
     evaluate=per_class_accuracy,
     settings=_settings(data={"name": "digits", "divide_by": 16}, full=True),
     targets={(AUTO, "2"): 91.5},
-    unit="accuracy %",
-    lower_is_better=False,
+    **ACCURACY,
     differs=_differs.DIGITS,
 )
 MNIST = _table(
@@ -144,8 +130,7 @@ MNIST = _table(
         for row, method in _few(effort="fast").items()
     },
     targets={(AUTO, "10"): 93.0},
-    unit="accuracy %",
-    lower_is_better=False,
+    **ACCURACY,
     repeats=3,
     quick_repeats=1,
     datasets=("mnist",),

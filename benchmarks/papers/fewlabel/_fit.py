@@ -23,16 +23,8 @@ Draw = Callable[[str, Any, int], Drawn]
 def split_error(settings: Mapping[str, Any], column: str, seed: int) -> dict[str, float]:
     """Return the error in per cent on the unlabelled rows of a published split.
 
-    Parameters
-    ----------
-    settings : mapping
-        "n_labels": labels of the split. "estimator": its dotted name. "params": its parameters. "supervised",
-        if true: fit on the labelled rows alone. "standardize", if true: standardise columns over all rows.
-        "read": "supervised_", for what the supervised kernels of a FewLabelClassifier say.
-    column : str
-        Name of the data set.
-    seed : int
-        Which split.
+    Parameters are those of ``published_split_error``; and "standardize", if true: standardise columns over
+    all rows; and "read": "supervised_", for what the supervised kernels of a FewLabelClassifier say.
 
     Returns
     -------

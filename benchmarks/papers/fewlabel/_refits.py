@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.papers._model import Table
-from benchmarks.papers._protocols import _class_of, _rows, default_params
+from benchmarks.papers._protocols import _class_of, _rows, method_of
 from benchmarks.papers.fewlabel._fit import _error, _filled, _partial, _per_class, _share
 from weakly import encode_labels
 from weakly.auto import build_bank
@@ -113,10 +113,7 @@ REFITS = Table(
     evaluate=refit_error,
     settings={
         KERNELS: {"estimator": None},
-        **{
-            row: {"estimator": name, "params": default_params(name, **params)}
-            for row, (name, params) in METHODS.items()
-        },
+        **{row: method_of(name, **params) for row, (name, params) in METHODS.items()},
     },
     column_title="data and labels",
     baseline=KERNELS,

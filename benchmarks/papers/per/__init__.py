@@ -1,6 +1,6 @@
 """Several classes whose positive scores exclude each other, on faces (Liu et al., 2011)."""
 
-from benchmarks.papers._model import Paper, Table
+from benchmarks.papers._model import ACCURACY, Paper, Table, table_of
 from benchmarks.papers._protocols import default_params
 from benchmarks.papers.per._faces import Choice, recognition_rate
 from benchmarks.papers.per._paths import SETS, error_on_set, step_value
@@ -41,16 +41,15 @@ HELPS = (
 
 
 def _path_table(key, caption, measure, methods, **rest):
-    return Table(
-        key=key,
-        caption=caption,
-        rows=tuple(methods),
-        columns=STEPS,
-        evaluate=step_value,
-        settings={
+    return table_of(
+        {
             row: {"measure": measure, "choice": choice._asdict(), "solver": solver}
             for row, (choice, solver) in methods.items()
         },
+        STEPS,
+        key=key,
+        caption=caption,
+        evaluate=step_value,
         datasets=("yaleb",),
         column_title="steps",
         repeats=3,
@@ -90,9 +89,8 @@ PAPER = Paper(
             },
             baseline="m-LapSVM",
             datasets=("yaleb",),
-            unit="accuracy %",
             column_title="labelled images of each subject",
-            lower_is_better=False,
+            **ACCURACY,
             repeats=5,
             beside=("claimed twice",),
             differs=DIFFERS + HELPS,
@@ -125,22 +123,8 @@ PAPER = Paper(
             unit="images",
             differs="The paper begins with all coefficients 1, here with none.",
         ),
-        Table(
-            key="others",
-            caption="Other sets: digits and COIL-20 with 2 labels per class, USPS with 5",
-            rows=(
-                "m-SVM",
-                "m-LapSVM",
-                "PER",
-                "pairs",
-                "PER, charge 1",
-                "pairs, charge 1",
-                "PER without graph",
-                "pairs without graph",
-            ),
-            columns=tuple(SETS),
-            evaluate=error_on_set,
-            settings={
+        table_of(
+            {
                 "m-SVM": _of_sets(graph_penalty=0.0, exclusive_penalty=0.0),
                 "m-LapSVM": _of_sets(exclusive_penalty=0.0),
                 "PER": _of_sets(exclusive="sum"),
@@ -150,6 +134,10 @@ PAPER = Paper(
                 "PER without graph": _of_sets(exclusive="sum", graph_penalty=0.0),
                 "pairs without graph": _of_sets(exclusive="pairs", graph_penalty=0.0),
             },
+            tuple(SETS),
+            key="others",
+            caption="Other sets: digits and COIL-20 with 2 labels per class, USPS with 5",
+            evaluate=error_on_set,
             baseline="m-LapSVM",
             datasets=("usps", "coil20"),
             column_title="data set",

@@ -11,11 +11,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.papers._model import Table
-from benchmarks.papers._protocols import default_params
+from benchmarks.papers._protocols import SVM, default_params, method_of
 from benchmarks.papers.plsvm._fit import fit
 from weakly.model_selection import LabelDraws
 
-PL, LAP, SVM = "weakly.ProbabilisticLabelSVC", "weakly.LaplacianSVC", "sklearn.svm.SVC"
+PL, LAP = "weakly.ProbabilisticLabelSVC", "weakly.LaplacianSVC"
 N_LABELS = 10  # of each class
 
 
@@ -98,14 +98,10 @@ WALK = {
     "max_iter": 5000,
 }
 FLIP_ROWS: dict[str, dict[str, Any]] = {
-    "PLSVM, alpha_labeled 0": {"estimator": PL, "params": default_params(PL, **WALK)},
-    "PLSVM, alpha_labeled 0.7": {"estimator": PL, "params": default_params(PL, alpha_labeled=0.7, **WALK)},
-    "LapSVM, defaults": {"estimator": LAP, "params": default_params(LAP)},
-    "SVM": {
-        "estimator": SVM,
-        "params": {"C": 10.0, "kernel": "rbf", "gamma": "scale"},
-        "supervised": True,
-    },
+    "PLSVM, alpha_labeled 0": method_of(PL, **WALK),
+    "PLSVM, alpha_labeled 0.7": method_of(PL, alpha_labeled=0.7, **WALK),
+    "LapSVM, defaults": method_of(LAP),
+    "SVM": SVM,
 }
 _VARIED = default_params(PL, **WALK)
 del _VARIED["alpha_unlabeled"]

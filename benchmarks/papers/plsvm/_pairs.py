@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.papers._model import Table
-from benchmarks.papers._protocols import default_params
+from benchmarks.papers._model import Table, by_place
+from benchmarks.papers._protocols import method_of
 from benchmarks.papers.plsvm._fit import errors_of, fit
 from benchmarks.papers.plsvm._problems import SEEDS, problem
 
@@ -42,23 +42,16 @@ def pair_error(settings: Mapping[str, Any], column: str, seed: int) -> float:
 def pair_milliseconds(settings: Mapping[str, Any], column: str, seed: int) -> float:
     """Return the milliseconds of a fit with its graph, mean over all pairs of classes and draws of a seed.
 
-    Parameters
-    ----------
-    settings, column, seed : mapping, str, int
-        As in ``pair_error``, but that the column is the data set alone.
-
-    Returns
-    -------
-    float
-        Without what the first fit compiles.
+    Parameters are those of ``pair_error``, but that the column is the data set alone. Nothing is left to
+    compile.
     """
     rows = problem(column)
     problems = [rows.pair(*pair, partial)[:2] for partial in rows.draws(seed) for pair in rows.pairs]
     fit(settings[column], *problems[0])
     seconds = []
-    for X, partial in problems:
+    for X, y in problems:
         start = time.perf_counter()
-        fit(settings[column], X, partial)
+        fit(settings[column], X, y)
         seconds.append(time.perf_counter() - start)
     return 1000 * float(np.mean(seconds))
 
@@ -119,7 +112,7 @@ def walk(data: str, **changed: Any) -> dict[str, Any]:
         **GRAPHS[data],
         **changed,
     }
-    return {"estimator": PL, "params": default_params(PL, **params), **WIDTHS.get(data, {})}
+    return {**method_of(PL, **params), **WIDTHS.get(data, {})}
 
 
 def laplacian(data: str, estimator: str = LAP, **changed: Any) -> dict[str, Any]:
@@ -134,7 +127,7 @@ def laplacian(data: str, estimator: str = LAP, **changed: Any) -> dict[str, Any]
         **GRAPHS[data],
         **changed,
     }
-    return {"estimator": estimator, "params": default_params(estimator, **params), **WIDTHS.get(data, {})}
+    return {**method_of(estimator, **params), **WIDTHS.get(data, {})}
 
 
 LITERAL = {"class_prior": None, "harden": False}
@@ -144,13 +137,12 @@ ROWS: dict[str, dict[str, Any]] = {
         for data in KERNELS
     },
     "LapSVM": {data: laplacian(data, loss="hinge") for data in KERNELS},
-    "LapSVM, defaults": {data: {"estimator": LAP, "params": default_params(LAP)} for data in KERNELS},
+    "LapSVM, defaults": {data: method_of(LAP) for data in KERNELS},
     "PLSVM, literal": {data: walk(data, **LITERAL) for data in KERNELS},
     "PLSVM": {
         data: walk(data, **({"graph_weights": "self-tuning"} if data == "USPS" else {})) for data in KERNELS
     },
 }
-NAMES = {"svm": "SVM", "tsvm": "TSVM", "lapsvm": "LapSVM", "plsvm": "PLSVM, literal"}
 
 COLUMNS = (
     "USPS train",
@@ -163,18 +155,18 @@ COLUMNS = (
     "Coil20 train",
 )
 PUBLISHED = {
-    "svm": (23.2, 21.6, 17.1, 17.5, 20.1, 25.9, 37.2, 13.6),
-    "tsvm": (15.6, 36.8, 10.0, 21.2, 28.9, 31.0, 13.2, 8.5),
-    "lapsvm": (7.4, 20.8, 13.5, 17.2, 16.9, 24.0, 6.7, 6.0),
-    "plsvm": (2.4, 8.6, 11.6, 13.5, 14.5, 21.8, 1.1, 0.2),
+    "SVM": (23.2, 21.6, 17.1, 17.5, 20.1, 25.9, 37.2, 13.6),
+    "TSVM": (15.6, 36.8, 10.0, 21.2, 28.9, 31.0, 13.2, 8.5),
+    "LapSVM": (7.4, 20.8, 13.5, 17.2, 16.9, 24.0, 6.7, 6.0),
+    "PLSVM, literal": (2.4, 8.6, 11.6, 13.5, 14.5, 21.8, 1.1, 0.2),
 }
 TARGETS = (2.0, 3.0, 12.0, 13.5, 15.5, 22.0, 1.1, 0.6)
 TIMES = ("USPS", "Umist", "Coil20", "20NG", "Isolet")
 PUBLISHED_TIMES = {
-    "svm": (330.0, 10.0, 10.0, 170.0, 710.0),
-    "tsvm": (330.0, 1.0, 2.0, 26000.0, 28100.0),
-    "lapsvm": (2290.0, 20.0, 60.0, 6560.0, 3020.0),
-    "plsvm": (45400.0, 600.0, 680.0, 19500.0, 38100.0),
+    "SVM": (330.0, 10.0, 10.0, 170.0, 710.0),
+    "TSVM": (330.0, 1.0, 2.0, 26000.0, 28100.0),
+    "LapSVM": (2290.0, 20.0, 60.0, 6560.0, 3020.0),
+    "PLSVM, literal": (45400.0, 600.0, 680.0, 19500.0, 38100.0),
 }
 
 DIFFERS = (
@@ -208,45 +200,33 @@ DIFFERS_TIMES = (
 READ = ("usps", "news20", "isolet1", "isolet5", "umist", "coil20")
 
 
-def published_by(numbers: Mapping[str, tuple[float, ...]], columns: tuple[str, ...]) -> dict[Any, float]:
-    """The paper's numbers by their place."""
-    return {
-        (NAMES[name], column): value
-        for name, values in numbers.items()
-        for column, value in zip(columns, values, strict=True)
-    }
-
-
-_ORDER = ("SVM", "TSVM", "LapSVM", "LapSVM, defaults", "PLSVM, literal", "PLSVM")
-TABLE2 = Table(
-    key="table2",
-    caption="Pairs of classes, two labels of each (20NG: ten; Isolet: one speaker of thirty)",
-    rows=_ORDER,
-    columns=COLUMNS,
-    evaluate=pair_error,
+_of_pairs = partial(
+    Table,
+    rows=("SVM", "TSVM", "LapSVM", "LapSVM, defaults", "PLSVM, literal", "PLSVM"),
     settings=ROWS,
-    published=published_by(PUBLISHED, COLUMNS),
-    targets={("PLSVM", column): value for column, value in zip(COLUMNS, TARGETS, strict=True)},
     rivals=("SVM",),
-    column_title="data set and rows",
-    repeats=SEEDS,
     quick_repeats=1,
     datasets=READ,
+)
+TABLE2 = _of_pairs(
+    key="table2",
+    caption="Pairs of classes, two labels of each (20NG: ten; Isolet: one speaker of thirty)",
+    columns=COLUMNS,
+    evaluate=pair_error,
+    published=by_place(PUBLISHED, COLUMNS),
+    targets=by_place({"PLSVM": TARGETS}, COLUMNS),
+    column_title="data set and rows",
+    repeats=SEEDS,
     differs=DIFFERS,
 )
-TABLE3 = Table(
+TABLE3 = _of_pairs(
     key="table3",
     caption="Time of a fit to a pair of classes",
-    rows=_ORDER,
     columns=TIMES,
     evaluate=pair_milliseconds,
-    settings=ROWS,
-    published=published_by(PUBLISHED_TIMES, TIMES),
-    rivals=("SVM",),
+    published=by_place(PUBLISHED_TIMES, TIMES),
     unit="milliseconds",
     column_title="data set",
     repeats=1,
-    quick_repeats=1,
-    datasets=READ,
     differs=DIFFERS_TIMES,
 )

@@ -7,8 +7,8 @@ from functools import lru_cache
 from json import dumps, loads
 from typing import Any
 
-from benchmarks.papers._model import Table
-from benchmarks.papers._protocols import default_params
+from benchmarks.papers._model import by_place, table_of
+from benchmarks.papers._protocols import method_of
 from benchmarks.papers.plsvm._fit import errors_of
 from benchmarks.papers.plsvm._pairs import COSTS, GRAM, KERNELS, LITERAL, laplacian, walk
 from benchmarks.papers.plsvm._problems import problem
@@ -18,22 +18,7 @@ WESTON, RLS = "weakly.WestonWatkinsSVC", "weakly.LaplacianRLSClassifier"
 
 
 def several_error(settings: Mapping[str, Any], column: str, seed: int) -> float:
-    """Return the error in per cent on unlabelled training rows or rows held out, of all classes at once.
-
-    Parameters
-    ----------
-    settings : mapping
-        For each data set what ``fit`` takes.
-    column : str
-        Data set, and "train" or "test".
-    seed : int
-        Seed of the draw of labels.
-
-    Returns
-    -------
-    float
-        Between 0 and 100.
-    """
+    """Return what ``pair_error`` does, of all classes at once and one draw of labels."""
     data, _, part = column.rpartition(" ")
     return _errors(dumps(settings[data]), data, seed)[part]
 
@@ -56,18 +41,14 @@ TARGETS = (11.0, 16.0, 10.0, 42.0)
 ROWS: dict[str, dict[str, Any]] = {
     "MCSVM": {
         data: {
-            "estimator": WESTON,
-            "params": default_params(WESTON, C=COSTS[data], **(KERNELS[data] if data == "USPS" else GRAM)),
+            **method_of(WESTON, C=COSTS[data], **(KERNELS[data] if data == "USPS" else GRAM)),
             "supervised": True,
         }
         for data in PROBLEMS
     },
     "LapSVM": {data: laplacian(data, loss="hinge") for data in PROBLEMS},
     "LapRLS": {data: laplacian(data, RLS) for data in PROBLEMS},
-    "LapSVM, defaults": {
-        data: {"estimator": "weakly.LaplacianSVC", "params": default_params("weakly.LaplacianSVC")}
-        for data in PROBLEMS
-    },
+    "LapSVM, defaults": {data: method_of("weakly.LaplacianSVC") for data in PROBLEMS},
     "PLSVM, literal": {data: walk(data, max_iter=1000, **LITERAL) for data in PROBLEMS},
     "PLSVM": {
         data: walk(data, **({"graph_weights": "self-tuning"} if data == "USPS" else {})) for data in PROBLEMS
@@ -86,19 +67,14 @@ DIFFERS = (
     "USPS its weights are self-tuning, as in table 2."
 )
 
-TABLE4 = Table(
+TABLE4 = table_of(
+    ROWS,
+    COLUMNS,
+    PUBLISHED,
     key="table4",
     caption="USPS 2, 3, 5 and 8, and the 20 persons of Umist, two labels of each class",
-    rows=tuple(ROWS),
-    columns=COLUMNS,
     evaluate=several_error,
-    settings=ROWS,
-    published={
-        (row, column): value
-        for row, values in PUBLISHED.items()
-        for column, value in zip(COLUMNS, values, strict=True)
-    },
-    targets={("PLSVM", column): value for column, value in zip(COLUMNS, TARGETS, strict=True)},
+    targets=by_place({"PLSVM": TARGETS}, COLUMNS),
     column_title="data set and rows",
     repeats=10,
     datasets=("usps", "umist"),

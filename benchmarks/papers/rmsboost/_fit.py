@@ -23,12 +23,11 @@ def accuracy(settings: Mapping[str, Any], column: str, seed: int) -> float:
     Parameters
     ----------
     settings : mapping
-        "estimator": its dotted name. "params": its parameters; a random state is the seed. "supervised", if
-        true: fit on the labelled rows alone.
+        As for ``transductive_error``, without data; a random state is the seed.
     column : str
         The set.
     seed : int
-        Seed of the draw.
+        Which draw.
 
     Returns
     -------
@@ -39,59 +38,18 @@ def accuracy(settings: Mapping[str, Any], column: str, seed: int) -> float:
 
 
 def varied_accuracy(settings: Mapping[str, Any], column: str, seed: int) -> float:
-    """Return the accuracy in per cent on the test rows of Letter, by the value of a parameter.
-
-    Parameters
-    ----------
-    settings : mapping
-        As for ``accuracy``, and "varied": the parameter.
-    column : str
-        Its value.
-    seed : int
-        Seed of the draw.
-
-    Returns
-    -------
-    float
-        Between 0 and 100.
-    """
+    """Return ``accuracy`` on Letter, the column being the value of the parameter that is "varied"."""
     params = {**settings["params"], settings["varied"]: float(column)}
     return accuracy({"estimator": settings["estimator"], "params": params}, "Letter", seed)
 
 
 def gain(settings: Mapping[str, Any], column: str, seed: int) -> float:
-    """Return by how many points one method is more accurate than another on the same draw.
-
-    Parameters
-    ----------
-    settings : mapping
-        "ours" and "theirs": settings as for ``accuracy``.
-    column : str
-        The set.
-    seed : int
-        Seed of the draw.
-
-    Returns
-    -------
-    float
-        Between -100 and 100.
-    """
+    """Return by how many points of ``accuracy`` settings "ours" are above "theirs" on the same draw."""
     return accuracy(settings["ours"], column, seed) - accuracy(settings["theirs"], column, seed)
 
 
 def seconds(settings: Mapping[str, Any], column: str, seed: int) -> float:
-    """Return the seconds of a fit and of the predictions of the rows held out.
-
-    Parameters
-    ----------
-    settings, column, seed : mapping, str, int
-        As for ``accuracy``.
-
-    Returns
-    -------
-    float
-        Without what a first fit compiles.
-    """
+    """Return the seconds of a fit and of the predictions of the rows held out, with nothing to compile."""
     data = draw(column, seed)
     few = np.concatenate([np.flatnonzero(data.partial >= 0)[:_FEW], np.flatnonzero(data.partial < 0)[:_FEW]])
     small = data._replace(X=data.X[few], partial=data.partial[few], X_test=data.X_test[:_FEW])

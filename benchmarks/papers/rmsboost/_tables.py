@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from benchmarks.papers._model import Table
-from benchmarks.papers._protocols import default_params
+from benchmarks.papers._model import ACCURACY, Table
+from benchmarks.papers._protocols import method_of
 from benchmarks.papers.rmsboost._fit import accuracy, gain, seconds
 from benchmarks.papers.rmsboost._sets import SHARE
 
 RMS, SER, AML = "weakly.RMSBoostClassifier", "weakly.SERBoostClassifier", "weakly.AdaBoostMLClassifier"
 SVM = "benchmarks.papers._held_out.TunedSVC"
 WIDTHS = (1.0, 0.5, 2.0, 0.25, 0.125)
-
-
-def boosted(estimator: str = RMS, **changed: Any) -> dict[str, Any]:
-    """Settings of a method of ours, at its defaults but for what is changed."""
-    return {"estimator": estimator, "params": default_params(estimator, **changed)}
 
 
 def tuned(*costs: float) -> dict[str, Any]:
@@ -28,18 +24,18 @@ def tuned(*costs: float) -> dict[str, Any]:
     }
 
 
-SUPERVISED = {**boosted(alpha=0.0, beta=0.0), "supervised": True}
-KMEANS = boosted(prior="kmeans")
-GRAPH = boosted(prior="graph")
-STAGED = boosted()
+SUPERVISED = {**method_of(RMS, alpha=0.0, beta=0.0), "supervised": True}
+KMEANS = method_of(RMS, prior="kmeans")
+GRAPH = method_of(RMS, prior="graph")
+STAGED = method_of(RMS)
 ROWS: dict[str, dict[str, Any]] = {
-    "AML": {**boosted(AML), "supervised": True},
+    "AML": {**method_of(AML), "supervised": True},
     "SVM": tuned(1.0, 10.0, 100.0),
-    "SER": boosted(SER),
+    "SER": method_of(SER),
     "RMB": SUPERVISED,
-    "margin only": boosted(alpha=0.0, beta=0.1 * SHARE),  # the weight that it has beside the prior
-    "cluster only": boosted(prior="kmeans", beta=0.0),
-    "RMSB, literal": boosted(prior="kmeans", smoothing=50.0, response="hard"),
+    "margin only": method_of(RMS, alpha=0.0, beta=0.1 * SHARE),  # the weight that it has beside the prior
+    "cluster only": method_of(RMS, prior="kmeans", beta=0.0),
+    "RMSB, literal": method_of(RMS, prior="kmeans", smoothing=50.0, response="hard"),
     "RMSB, k-means": KMEANS,
     "RMSB, graph": GRAPH,
     "RMSB": STAGED,
@@ -106,35 +102,26 @@ DIFFERS_GAINS = (
     "9.54, USPS 3.72 to 4.47."
 )
 
-TABLE2 = Table(
+_of_sets = partial(
+    Table, evaluate=accuracy, rivals=("SVM",), baseline="RMB", column_title="data set", **ACCURACY
+)
+TABLE2 = _of_sets(
     key="table2",
     caption="Letter, 5 % of the training rows labelled, test rows",
     rows=ORDER,
     columns=("Letter",),
-    evaluate=accuracy,
     settings=ROWS,
     published={(row, "Letter"): value for row, value in PUBLISHED.items()},
     targets={(row, "Letter"): value for row, value in TARGETS.items()},
-    rivals=("SVM",),
-    baseline="RMB",
-    unit="accuracy %",
-    column_title="data set",
-    lower_is_better=False,
     datasets=("letter",),
     differs=DIFFERS,
 )
-GENERATED = Table(
+GENERATED = _of_sets(
     key="generated",
     caption="Generated clusters of the size of SensIt, 5 % of the training rows labelled, test rows",
     rows=tuple(ROWS),
     columns=("generated",),
-    evaluate=accuracy,
     settings={**ROWS, "SVM": tuned(1.0, 10.0)},
-    rivals=("SVM",),
-    baseline="RMB",
-    unit="accuracy %",
-    column_title="data set",
-    lower_is_better=False,
     repeats=3,
     quick_repeats=1,
     differs=DIFFERS_GENERATED,
@@ -155,31 +142,23 @@ TABLE3 = Table(
     datasets=("letter",),
     differs=DIFFERS_TIMES,
 )
-OTHERS = Table(
+_WHOLE = ("RMSB, k-means", "RMSB, graph", "RMSB")
+OTHERS = _of_sets(
     key="others",
     caption="Other sets, 5 % of the training rows labelled, test rows",
-    rows=("SVM", "RMB", "RMSB, k-means", "RMSB, graph", "RMSB"),
+    rows=("SVM", "RMB", *_WHOLE),
     columns=("digits", "USPS"),
-    evaluate=accuracy,
-    settings={row: ROWS[row] for row in ("SVM", "RMB", "RMSB, k-means", "RMSB, graph", "RMSB")},
-    rivals=("SVM",),
-    baseline="RMB",
-    unit="accuracy %",
-    column_title="data set",
-    lower_is_better=False,
+    settings={row: ROWS[row] for row in ("SVM", "RMB", *_WHOLE)},
     datasets=("usps",),
     differs=DIFFERS_OTHERS,
 )
 GAINS = Table(
     key="gains",
     caption="What unlabelled rows gain over supervised boosting, test rows",
-    rows=("RMSB, literal", "RMSB, k-means", "RMSB, graph", "RMSB"),
+    rows=("RMSB, literal", *_WHOLE),
     columns=("Letter", "digits", "USPS"),
     evaluate=gain,
-    settings={
-        row: {"ours": ROWS[row], "theirs": SUPERVISED}
-        for row in ("RMSB, literal", "RMSB, k-means", "RMSB, graph", "RMSB")
-    },
+    settings={row: {"ours": ROWS[row], "theirs": SUPERVISED} for row in ("RMSB, literal", *_WHOLE)},
     published={("RMSB, literal", "Letter"): 5.5},
     targets={("RMSB", "digits"): 8.0, ("RMSB", "USPS"): 3.0},
     unit="points of accuracy over RMB",

@@ -1,7 +1,7 @@
 """Convex weakly labelled support vector machines on UCI sets and published splits (Li et al., 2013)."""
 
-from benchmarks.papers._model import Paper, Table
-from benchmarks.papers._protocols import default_params, published_split_error
+from benchmarks.papers._model import Paper, table_of
+from benchmarks.papers._protocols import MAJORITY, SVM, method_of, published_split_error
 from benchmarks.papers.wellsvm import _uci
 from benchmarks.papers.wellsvm._clustering import MANY, NEWS, TABLE11
 from benchmarks.papers.wellsvm._multi_instance import BAGS, TABLE10
@@ -18,39 +18,21 @@ from benchmarks.papers.wellsvm._transductive import (
 )
 
 WELL = "weakly.WellSVC"
-
-
-def _well(**changed):
-    return {"estimator": WELL, "params": default_params(WELL, **changed)}
-
-
 SETTINGS = {
-    "WellSVM, C_unlabeled 0.01": _well(C_unlabeled=0.01),
-    "WellSVM, C_unlabeled 1": _well(C_unlabeled=1.0),
-    "WellSVM, offset 1": _well(offset=1.0),
+    "WellSVM, C_unlabeled 0.01": method_of(WELL, C_unlabeled=0.01),
+    "WellSVM, C_unlabeled 1": method_of(WELL, C_unlabeled=1.0),
+    "WellSVM, offset 1": method_of(WELL, offset=1.0),
 }
 METHODS = {
-    "WellSVM": _well(),
-    "WellSVM, linear": _well(kernel="linear"),
-    "LapSVM": {
-        "estimator": "weakly.LaplacianSVC",
-        "params": default_params("weakly.LaplacianSVC", warm_start=True),
-    },
-    "SVM": {
-        "estimator": "sklearn.svm.SVC",
-        "params": {"C": 10.0, "kernel": "rbf", "gamma": "scale"},
-        "supervised": True,
-    },
-    "majority of the labels": {
-        "estimator": "sklearn.dummy.DummyClassifier",
-        "params": {"strategy": "most_frequent"},
-        "supervised": True,
-    },
+    "WellSVM": method_of(WELL),
+    "WellSVM, linear": method_of(WELL, kernel="linear"),
+    "LapSVM": method_of("weakly.LaplacianSVC", warm_start=True),
+    "SVM": SVM,
+    "majority of the labels": MAJORITY,
 }
-
 NARROWER = {
-    "WellSVM, offset 1": _well(offset=1.0),
-    "WellSVM, narrower kernel, C 10": _well(C=10.0, C_unlabeled=0.1, gamma="scale"),
+    "WellSVM, offset 1": method_of(WELL, offset=1.0),
+    "WellSVM, narrower kernel, C 10": method_of(WELL, C=10.0, C_unlabeled=0.1, gamma="scale"),
 }
 
 BOOK = ("ssl_g241c", "ssl_g241d", "ssl_digit1", "ssl_usps", "ssl_coil", "ssl_bci", "ssl_text")
@@ -91,18 +73,13 @@ USPST = (
 
 
 def _table(key, caption, columns, methods, n_labels, n_splits, published, targets, differs):
-    return Table(
+    return table_of(
+        {row: {"n_labels": n_labels, **method} for row, method in methods.items()},
+        columns,
+        published,
         key=key,
         caption=caption,
-        rows=(*methods, *(row for row in published if row not in methods)),
-        columns=columns,
         evaluate=published_split_error,
-        settings={row: {"n_labels": n_labels, **method} for row, method in methods.items()},
-        published={
-            (row, column): value
-            for row, values in published.items()
-            for column, value in zip(columns, values, strict=True)
-        },
         targets=targets,
         rivals=("SVM", "majority of the labels"),
         baseline="SVM",

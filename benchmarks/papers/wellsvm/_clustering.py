@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.papers._model import Table
+from benchmarks.papers._model import ACCURACY, by_place, table_of
 from benchmarks.papers._protocols import default_params
 from benchmarks.papers.wellsvm._cluster_protocols import clustering_accuracy, many_clusters, news_clustering
 from benchmarks.papers.wellsvm._uci import SETS
@@ -91,28 +91,16 @@ _METHODS = {
     "one cluster": {"estimator": None},
 }
 
-TABLE11 = Table(
+TABLE11 = table_of(
+    _METHODS,
+    SETS,
+    PUBLISHED,
     key="table11",
     caption="Clustering of UCI data into two clusters",
-    rows=tuple(_METHODS),
-    columns=SETS,
     evaluate=clustering_accuracy,
-    settings=_METHODS,
-    published={
-        (row, column): float(value)
-        for row, values in PUBLISHED.items()
-        for column, value in zip(SETS, values, strict=True)
-        if value is not None
-    },
-    targets={
-        (row, column): value - NEAR
-        for row, values in PUBLISHED.items()
-        for column, value in zip(SETS, values, strict=True)
-        if value is not None
-    },
-    unit="accuracy %",
+    targets={place: value - NEAR for place, value in by_place(PUBLISHED, SETS).items()},
     column_title="data set",
-    lower_is_better=False,
+    **ACCURACY,
     repeats=1,
     quick_repeats=1,
     rivals=("KM", "NC", "one cluster"),
@@ -151,23 +139,21 @@ def _defaults_of(estimator: str, *left_out: str, **changed: Any) -> dict[str, An
     return {"estimator": estimator, "params": kept}
 
 
-NEWS = Table(
-    key="news-clusters",
-    caption="Clustering of two main groups of 20 newsgroups, linear kernel",
-    rows=("WellSVM", "IterSVR", "CPMMC", "KKM", "k-means"),
-    columns=("comp-rec", "rec-talk", "sci-talk", "comp-talk", "rec-sci", "comp-sci"),
-    evaluate=news_clustering,
-    settings={
+NEWS = table_of(
+    {
         "WellSVM": _defaults_of(WELL, kernel="linear"),
         "IterSVR": _defaults_of(SVR, kernel="linear"),
         "CPMMC": _defaults_of(PLANES, kernel="linear"),
         "KKM": _defaults_of(KERNEL_MEANS, kernel="linear"),
         "k-means": _defaults_of(MEANS, n_clusters=2, n_init=10),
     },
+    ("comp-rec", "rec-talk", "sci-talk", "comp-talk", "rec-sci", "comp-sci"),
+    key="news-clusters",
+    caption="Clustering of two main groups of 20 newsgroups, linear kernel",
+    evaluate=news_clustering,
     targets={("WellSVM", "comp-rec"): 94.0},
-    unit="accuracy %",
     column_title="groups",
-    lower_is_better=False,
+    **ACCURACY,
     repeats=3,
     rivals=("k-means",),
     beside=("adjusted_rand", "smaller_cluster"),
@@ -180,13 +166,8 @@ NEWS = Table(
 )
 
 
-MANY = Table(
-    key="many-clusters",
-    caption="As many clusters as classes",
-    rows=("WellSVM", "IterSVR", "KKM", "KKM, within the balance", "k-means", "spectral clustering"),
-    columns=("digits", "uspst", "usps"),
-    evaluate=many_clusters,
-    settings={
+MANY = table_of(
+    {
         "WellSVM": _defaults_of(WELL, "n_clusters"),
         "IterSVR": _defaults_of(SVR, "n_clusters"),
         "KKM": _defaults_of(KERNEL_MEANS, "n_clusters"),
@@ -194,9 +175,12 @@ MANY = Table(
         "k-means": _defaults_of(MEANS, "n_clusters", n_init=10),
         "spectral clustering": _defaults_of(SPECTRAL, "n_clusters", affinity="nearest_neighbors"),
     },
-    unit="accuracy %",
+    ("digits", "uspst", "usps"),
+    key="many-clusters",
+    caption="As many clusters as classes",
+    evaluate=many_clusters,
     column_title="data set",
-    lower_is_better=False,
+    **ACCURACY,
     repeats=3,
     quick_repeats=1,
     rivals=("k-means", "spectral clustering"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from benchmarks.papers._model import Table
-from benchmarks.papers._protocols import default_params
+from benchmarks.papers._model import ACCURACY, by_place, table_of
+from benchmarks.papers._protocols import default_params, method_of
 from benchmarks.papers.wellsvm._bag_protocols import WELL, bag_accuracy, located_regions
 from weakly.datasets import CATEGORIES
 
@@ -29,8 +29,7 @@ PUBLISHED_PICTURES = {
 
 def _chosen(estimator: str, n_folds: int, *grid: dict[str, Any], **changed: Any) -> dict[str, Any]:
     """Settings of a method whose parameters are chosen inside the training bags."""
-    params = default_params(f"weakly.{estimator}", **changed)
-    return {"estimator": f"weakly.{estimator}", "params": params, "n_folds": n_folds, "grid": list(grid)}
+    return {**method_of(f"weakly.{estimator}", **changed), "n_folds": n_folds, "grid": list(grid)}
 
 
 def _grid(**values: Any) -> list[dict[str, Any]]:
@@ -68,10 +67,7 @@ METHODS = {
         *_grid(width=[0.5], C=[3.0, 10.0]),
     ),
     "MI-Kernel": _chosen("MultiInstanceKernelSVC", 10, *_grid(width=[0.5, 0.7, 1.0, 1.5], C=[10.0, 30.0])),
-    "MI-Kernel, defaults": {
-        "estimator": "weakly.MultiInstanceKernelSVC",
-        "params": default_params("weakly.MultiInstanceKernelSVC"),
-    },
+    "MI-Kernel, defaults": method_of("weakly.MultiInstanceKernelSVC"),
     "DD": _chosen("DiverseDensityClassifier", 3, *_grid(scale=[0.3, 0.6, 1.0, 1.5])),
     "EM-DD": _chosen("EMDDClassifier", 3, *_grid(scale=[0.3, 0.6, 1.0, 1.5])),
     "Citation-kNN": _chosen(
@@ -87,18 +83,13 @@ METHODS = {
     "SVM of the means of bags": {"params": {"C": 10.0, "gamma": "scale"}, "by_means": True},
 }
 
-BAGS = Table(
+BAGS = table_of(
+    METHODS,
+    SETS,
+    PUBLISHED,
     key="bags",
     caption="Bags of instances, ten-fold cross-validation over bags",
-    rows=tuple(METHODS),
-    columns=SETS,
     evaluate=bag_accuracy,
-    settings=METHODS,
-    published={
-        (row, column): value
-        for row, values in PUBLISHED.items()
-        for column, value in zip(SETS, values, strict=True)
-    },
     targets={
         ("WellSVM", "mil_musk1"): 82.0,
         ("WellSVM", "mil_elephant"): 82.0,
@@ -107,17 +98,12 @@ BAGS = Table(
         ("vote of four", "mil_elephant"): 85.0,
         ("vote of four", "mil_tiger"): 84.0,
     }
-    | {
-        (row, column): round(value - 3.0, 1)
-        for row, values in PUBLISHED.items()
-        for column, value in zip(SETS, values, strict=True)
-    },
+    | {place: round(value - 3.0, 1) for place, value in by_place(PUBLISHED, SETS).items()},
     reference="Andrews et al. (2003)",
     rivals=("SVM of the means of bags",),
     datasets=SETS,
-    unit="accuracy %",
     column_title="data set",
-    lower_is_better=False,
+    **ACCURACY,
     repeats=5,
     differs=(
         "The paper measures on pictures that cannot be had (see *table10*); these sets come from the paper "
@@ -175,18 +161,13 @@ PICTURE_METHODS = {
         ],
     ),
 }
-TABLE10 = Table(
+TABLE10 = table_of(
+    PICTURE_METHODS,
+    CATEGORIES,
+    PUBLISHED_PICTURES,
     key="table10",
     caption="Regions of interest located in pictures of five categories",
-    rows=tuple(PICTURE_METHODS),
-    columns=CATEGORIES,
     evaluate=located_regions,
-    settings=PICTURE_METHODS,
-    published={
-        (row, column): value
-        for row, values in PUBLISHED_PICTURES.items()
-        for column, value in zip(CATEGORIES, values, strict=True)
-    },
     unit="success rate",
     column_title="category",
     lower_is_better=False,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfTransformer
 
-from benchmarks.papers._model import Table
-from benchmarks.papers._protocols import _bunch, _estimator, default_params, predict_hidden
+from benchmarks.papers._model import ACCURACY, by_place, table_of
+from benchmarks.papers._protocols import _bunch, _estimator, method_of, predict_hidden
 from weakly.datasets import load
 from weakly.model_selection import LabelDraws
 
@@ -28,11 +28,7 @@ ORACLE = "nabla-DA, oracle shares, C 10"
 
 
 def _transductive(linear_on: str, **changed: Any) -> dict[str, Any]:
-    return {
-        "estimator": SVC,
-        "params": default_params(SVC, **changed),
-        "params_of": {linear_on: {"kernel": "linear"}},
-    }
+    return {**method_of(SVC, **changed), "params_of": {linear_on: {"kernel": "linear"}}}
 
 
 METHODS_10 = {row: _transductive("ssl_text", optimizer=OPTIMIZERS[row]) for row in ("TSVM", "nabla-DA")}
@@ -88,8 +84,7 @@ def moons_error(settings: Mapping[str, Any], column: str, seed: int) -> dict[str
     Parameters
     ----------
     settings : mapping
-        "estimator": its dotted name. "params": its parameters. "supervised", if true: fit on the labelled
-        rows alone.
+        As for ``transductive_error``, without data.
     column : str
         Name of the data set, of which the rows for training are taken.
     seed : int
@@ -122,33 +117,17 @@ _MOONS: dict[str, dict[str, Any]] = {
         "params": {"C": 10.0, "kernel": "rbf", "gamma": _WIDTH},
         "supervised": True,
     },
-    **{
-        row: {"estimator": SVC, "params": default_params(SVC, optimizer=name, **_AS_PUBLISHED)}
-        for row, name in OPTIMIZERS.items()
-    },
-    "BB": {
-        "estimator": SVC,
-        "params": default_params(SVC, optimizer="branch_and_bound", max_seconds=60, **_AS_PUBLISHED),
-    },
+    **{row: method_of(SVC, optimizer=name, **_AS_PUBLISHED) for row, name in OPTIMIZERS.items()},
+    "BB": method_of(SVC, optimizer="branch_and_bound", max_seconds=60, **_AS_PUBLISHED),
 }
-_PUBLISHED_MOONS = {
-    "SVM": 35.6,
-    "TSVM": 68.7,
-    "nabla-S3VM": 65.0,
-    "cS3VM": 49.8,
-    "USVM": 66.3,
-    "nabla-DA": 30.0,
-    "Newton": 33.5,
-    "BB": 0.0,
-}
-MOONS = Table(
+_PUBLISHED_MOONS = (35.6, 68.7, 65.0, 49.8, 66.3, 30.0, 33.5, 0.0)
+MOONS = table_of(
+    _MOONS,
+    ("two moons",),
+    {row: (value,) for row, value in zip(_MOONS, _PUBLISHED_MOONS, strict=True)},
     key="moons",
     caption="Two moons, one label of each class",
-    rows=tuple(_MOONS),
-    columns=("two moons",),
     evaluate=moons_error,
-    settings=_MOONS,
-    published={(row, "two moons"): value for row, value in _PUBLISHED_MOONS.items()},
     column_title="data set",
     rivals=("SVM",),
     beside=("objective", "gap"),
@@ -175,8 +154,7 @@ def news_accuracy(settings: Mapping[str, Any], column: str, seed: int) -> float:
     Parameters
     ----------
     settings : mapping
-        "estimator": its dotted name. "params": its parameters. "supervised", if true: fit on the labelled
-        rows alone.
+        As for ``transductive_error``, without data.
     column : str
         How many rows to draw; as many as there are, or more, takes all.
     seed : int
@@ -218,32 +196,27 @@ def technical_news(n_terms: int | None) -> tuple[Any, np.ndarray]:
     return counts, y.astype(int)
 
 
-_REFERENCE = {
-    ("multi-switch", "5000 rows"): 82.6,
-    ("annealing", "5000 rows"): 85.0,
-    ("multi-switch", "18,774 rows"): 81.0,
-}
-NEWSGROUPS = Table(
-    key="newsgroups",
-    caption="20 newsgroups, comp and sci against the rest, 10 labels of each class",
-    rows=("multi-switch", "annealing", "LinearSVC, labels only"),
-    columns=("5000 rows", "18,774 rows"),
-    evaluate=news_accuracy,
-    settings={
-        "multi-switch": {"estimator": LINEAR, "params": default_params(LINEAR, optimizer="multi_switch")},
-        "annealing": {"estimator": LINEAR, "params": default_params(LINEAR, optimizer="annealing")},
+_SIZES = ("5000 rows", "18,774 rows")
+_REFERENCE = {"multi-switch": (82.6, 81.0), "annealing": (85.0, None)}
+NEWSGROUPS = table_of(
+    {
+        "multi-switch": method_of(LINEAR, optimizer="multi_switch"),
+        "annealing": method_of(LINEAR, optimizer="annealing"),
         "LinearSVC, labels only": {
             "estimator": "sklearn.svm.LinearSVC",
             "params": {"C": 1.0, "random_state": 0},
             "supervised": True,
         },
     },
-    published=_REFERENCE,
-    targets=_REFERENCE,
+    _SIZES,
+    _REFERENCE,
+    key="newsgroups",
+    caption="20 newsgroups, comp and sci against the rest, 10 labels of each class",
+    evaluate=news_accuracy,
+    targets=by_place(_REFERENCE, _SIZES),
     reference="SVMlin",
-    unit="accuracy %",
     column_title="size",
-    lower_is_better=False,
+    **ACCURACY,
     repeats=5,
     rivals=("LinearSVC, labels only",),
     datasets=("news20",),

@@ -1,30 +1,19 @@
 """Tables 2, 3 and 4: UCI sets with 5, 10 and 15 % of the training rows labelled."""
 
 from benchmarks.papers._held_out import held_out_accuracy
-from benchmarks.papers._model import Table
-from benchmarks.papers._protocols import default_params
+from benchmarks.papers._model import ACCURACY, table_of
+from benchmarks.papers._protocols import MAJORITY, SVM, method_of
 
 WELL, TUNED = "weakly.WellSVC", "benchmarks.papers._held_out.TunedSVC"
 
 METHODS = {
-    "WellSVM": {
-        "estimator": WELL,
-        "params": default_params(WELL, C=3.0, offset=1.0, tol=0.01),
-    },
-    "WellSVM, defaults": {"estimator": WELL, "params": default_params(WELL)},
-    "LapSVM": {"estimator": "weakly.LaplacianSVC", "params": default_params("weakly.LaplacianSVC")},
-    "SVM": {"estimator": TUNED, "params": default_params(TUNED)},
-    "SVM, C tuned too": {"estimator": TUNED, "params": default_params(TUNED, C=[1.0, 10.0, 100.0])},
-    "SVM, not tuned": {
-        "estimator": "sklearn.svm.SVC",
-        "params": {"C": 10.0, "kernel": "rbf", "gamma": "scale"},
-        "supervised": True,
-    },
-    "majority of the labels": {
-        "estimator": "sklearn.dummy.DummyClassifier",
-        "params": {"strategy": "most_frequent"},
-        "supervised": True,
-    },
+    "WellSVM": method_of(WELL, C=3.0, offset=1.0, tol=0.01),
+    "WellSVM, defaults": method_of(WELL),
+    "LapSVM": method_of("weakly.LaplacianSVC"),
+    "SVM": method_of(TUNED),
+    "SVM, C tuned too": method_of(TUNED, C=[1.0, 10.0, 100.0]),
+    "SVM, not tuned": SVM,
+    "majority of the labels": MAJORITY,
 }
 
 SETS = (
@@ -84,27 +73,18 @@ DIFFERS = (
 
 
 def _table(key, per_cent):
-    published = PUBLISHED[key]
-    return Table(
+    return table_of(
+        {row: {"fraction": per_cent / 100, "test_size": 0.25, **method} for row, method in METHODS.items()},
+        SETS,
+        PUBLISHED[key],
         key=key,
         caption=f"UCI sets, {per_cent} % of the training rows labelled",
-        rows=(*METHODS, *(row for row in published if row not in METHODS)),
-        columns=SETS,
         evaluate=held_out_accuracy,
-        settings={
-            row: {"fraction": per_cent / 100, "test_size": 0.25, **method} for row, method in METHODS.items()
-        },
-        published={
-            (row, column): float(value)
-            for row, values in published.items()
-            for column, value in zip(SETS, values, strict=True)
-        },
         rivals=tuple(row for row in METHODS if row.startswith(("SVM", "majority"))),
         baseline="SVM",
         datasets=SETS,
-        unit="accuracy %",
         column_title="data set",
-        lower_is_better=False,
+        **ACCURACY,
         repeats=30,
         differs=DIFFERS,
     )

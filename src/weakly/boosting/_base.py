@@ -225,13 +225,7 @@ class BoostingClassifier(ScoredClassifier, RowEstimator):
     def staged_decision_function(self, X):
         """Score samples after each round.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-
-        Yields
-        ------
+        %(staged)s
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             As ``decision_function`` gives them after the last.
         """
@@ -241,13 +235,7 @@ class BoostingClassifier(ScoredClassifier, RowEstimator):
     def staged_predict(self, X):
         """Predict the class of samples after each round.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-
-        Yields
-        ------
+        %(staged)s
         ndarray of shape (n_samples,)
             Labels.
         """

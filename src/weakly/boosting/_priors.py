@@ -15,6 +15,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
+from weakly.estimators._docstrings import fill_doc
 from weakly.graphs import Graph, neighbor_graph
 from weakly.graphs._cell_kernels import divisive_clusters
 from weakly.rows._labels import LabelView, encode_labels
@@ -28,6 +29,7 @@ _SHARE_TOL = 1e-3
 _MOST_ROWS = 2000  # labeled samples that are compared to choose a scale
 
 
+@fill_doc
 def kmeans_prior(
     X: Any,
     y: Any,
@@ -43,10 +45,7 @@ def kmeans_prior(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Samples; missing entries count as the mean of their feature.
-    y : array-like of shape (n_samples,) or LabelView
-        Labels, some of them unknown.
+    %(partly_known)s
     n_clusters : int or None, default=None
         Number of clusters; 50 for each class by default, as in [rmsboost], or one for five samples if that is
         fewer.
@@ -89,15 +88,13 @@ def kmeans_prior(
     return prior
 
 
+@fill_doc
 def graph_prior(X: Any, y: Any, *, n_neighbors: int = 8, random_state: Any = None) -> np.ndarray:
     """Find the probability that a walk along neighbors ends at a label of each class.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Samples; missing entries count as the mean of their feature.
-    y : array-like of shape (n_samples,) or LabelView
-        Labels, some of them unknown.
+    %(partly_known)s
     n_neighbors : int, default=8
         Neighbors of a sample.
     random_state : int, RandomState or None, default=None

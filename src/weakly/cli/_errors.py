@@ -20,6 +20,15 @@ class UserError(ValueError):
 
 
 @contextmanager
+def as_user_errors(*kinds):
+    """Have errors of some kinds told as they are, as the user's."""
+    try:
+        yield
+    except kinds as error:
+        raise UserError(str(error)) from None
+
+
+@contextmanager
 def one_line_errors():
     """Turn an error into one line on the error stream: exit code 2 for the user's, 1 for lack of memory."""
     try:

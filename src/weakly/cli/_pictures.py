@@ -10,7 +10,7 @@ from collections import Counter
 import numpy as np
 
 from weakly.cli._console import visible
-from weakly.cli._errors import UserError
+from weakly.cli._errors import as_user_errors
 
 MAX_DRAWN = 20_000  # samples
 MAX_CLASSES = 25  # of the confusion matrix
@@ -19,12 +19,10 @@ N_CHARACTERS = 25  # of a class name
 
 def require_plotting():
     """Import the plotting module or say how to install what it needs."""
-    try:
+    with as_user_errors(ImportError):
         import weakly.plotting as plotting
 
         plotting.import_matplotlib()
-    except ImportError as error:
-        raise UserError(str(error)) from None
     return plotting
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from weakly.cli._console import SafeConsole
-from weakly.cli._errors import UserError
+from weakly.cli._errors import UserError, as_user_errors
 from weakly.cli._files import STANDARD_STREAM, require_different
 from weakly.cli._methods import suit_features
 from weakly.cli._tables import output_path, read_table
@@ -95,10 +95,8 @@ def save_model(model, path):
 def _require_io():
     from weakly import io
 
-    try:
+    with as_user_errors(ImportError):
         io.require_skops()
-    except ImportError as error:
-        raise UserError(str(error)) from None
     return io
 
 
@@ -108,11 +106,10 @@ def _load(path):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model = io.load(path)
+            with as_user_errors(ValueError, ImportError):
+                model = io.load(path)
         except OSError as error:
             raise UserError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
-        except (ValueError, ImportError) as error:
-            raise UserError(str(error)) from None
     if not isinstance(model, TableModel):
         raise UserError(
             f"{str(path)!r} holds a {type(model).__name__} that knows no columns: models of tables are "

@@ -108,8 +108,7 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, or their kernel with the training samples.
+        %(X_to_assign)s
 
         Returns
         -------
@@ -126,8 +125,7 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, or their kernel with the training samples.
+        %(X_to_assign)s
 
         Returns
         -------

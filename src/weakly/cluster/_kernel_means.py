@@ -32,12 +32,7 @@ class KernelKMeans(BoundedClustering):
         starts; or labels from 0.
     n_init : int, default=10
         Number of runs, of which the best counts, or of random clusters that "alignment" compares.
-    %(kernel)s
-        With "linear" there is no Gram matrix, and sparse samples stay sparse.
-    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        %(gamma)s
-    %(polynomial)s
-    %(approximation)s
+    %(cluster_kernel)s
     max_iter : int, default=300
         Maximum number of rounds of a run.
     tol : float, default=1e-5

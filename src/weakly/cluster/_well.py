@@ -48,12 +48,7 @@ class WellClustering(SplittingClustering, LabelMixture):
     assignment : {"widest", "mixture"}, default="widest"
         What makes the clusters: the support vector machine of a single split, the one with the widest margin
         among the splits of the mixture and the one nearest to the whole of it; or the mixture itself.
-    %(kernel)s
-        With "linear" there is no Gram matrix, and sparse samples stay sparse.
-    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        %(gamma)s
-    %(polynomial)s
-    %(approximation)s
+    %(cluster_kernel)s
     %(labelings)s
     max_iter : int, default=50
         Maximum number of rounds of new labels for more than two clusters.
@@ -70,9 +65,7 @@ class WellClustering(SplittingClustering, LabelMixture):
         Proportions of the clusters by the scores, before ``balance`` is enforced. Splits keep to the bounds,
         their mixture need not: where these proportions are far outside, it is the bounds and not gaps between
         the samples that made the clusters.
-    %(threshold_)s
-    %(features_in_)s
-    %(kernel_)s
+    %(cluster_function_)s
     result_ : SolverResult
         Report of the solver: the objective after each split, the splits as signs (+1 for cluster 1) with
         their weights, and why it stopped; of more than two clusters, the objective of each round.

@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Bunch, check_random_state
 
 from weakly.datasets._common import check_integer, check_number, draw_partial_labels
+from weakly.estimators._docstrings import fill_doc
 from weakly.rows._labels import mask_labels
 
 
@@ -51,6 +52,7 @@ def make_two_moons(n_samples=200, *, n_per_class=1, noise=0.1, random_state=None
     return Bunch(X=X, y=y, **draw_partial_labels(y, n_per_class, rng))
 
 
+@fill_doc
 def make_misleading_gaussians(n_samples=200, *, separation=5.0, angle=75.0, random_state=None):
     r"""Two Gaussian clusters, each with one label placed so that a supervised separator goes astray.
 
@@ -67,13 +69,7 @@ def make_misleading_gaussians(n_samples=200, *, separation=5.0, angle=75.0, rand
         Distance :math:`s` of the centers, in standard deviations.
     angle : float, default=75.0
         How far the labels turn the separator, in degrees, in [0, 90).
-    random_state : int, RandomState instance or None, default=None
-        Seed.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        With the fields
+    %(bunch)s
 
         - ``X`` of shape (n_samples, 2); ``y``, the cluster of each sample; ``labeled``, the samples 0 and 1;
           ``y_partial``, which is ``y`` with -1 on the others;
@@ -193,6 +189,7 @@ def make_bags(
     return Bunch(X=X, y=y, bags=bags, bag_y=bag_y, key_instances=key_instances, coef=direction)
 
 
+@fill_doc
 def make_clustered_classes(
     n_samples=1000,
     *,
@@ -229,13 +226,7 @@ def make_clustered_classes(
         Standard deviation in each of the other directions.
     n_per_class : int, default=1
         Labeled samples of each class.
-    random_state : int, RandomState instance or None, default=None
-        Seed.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        With the fields
+    %(bunch)s
 
         - ``X`` of shape (n_samples, n_features); ``y``, the class of each sample; ``labeled``, the labeled
           samples; ``y_partial``, which is ``y`` with -1 on the others;

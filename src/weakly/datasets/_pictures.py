@@ -9,8 +9,10 @@ from sklearn.utils import Bunch, check_random_state
 
 from weakly.datasets._common import check_integer, check_number
 from weakly.datasets._scenes import CATEGORIES, REGION, SIZE, count_covered, draw_scene
+from weakly.estimators._docstrings import fill_doc
 
 
+@fill_doc
 def make_pictures(n_per_class=100, *, categories=CATEGORIES, noise=0.03, n_distractors=2, random_state=None):
     """Draw pictures of five categories, each with known regions of interest.
 
@@ -29,13 +31,7 @@ def make_pictures(n_per_class=100, *, categories=CATEGORIES, noise=0.03, n_distr
         in units of the full range of a color.
     n_distractors : float, default=2
         Mean number of clouds, moons, houses, trees, rocks and boats in a picture; the numbers are Poisson.
-    random_state : int, RandomState instance or None, default=None
-        Seed.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        With the fields
+    %(bunch)s
 
         - ``images`` : ndarray of uint8, shape (n_pictures, 160, 160, 3), in random order;
         - ``features`` of shape (n_pictures * 64, 15), what :func:`region_features` makes of them: regions

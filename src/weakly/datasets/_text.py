@@ -6,8 +6,10 @@ import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
 from weakly.datasets._common import build_csr, check_integer, check_number, draw_partial_labels
+from weakly.estimators._docstrings import fill_doc
 
 
+@fill_doc
 def make_sparse_text(
     n_samples=1000,
     n_features=5000,
@@ -46,13 +48,7 @@ def make_sparse_text(
         The exponent :math:`a`; 0 makes all words equally frequent.
     n_per_class : int, default=1
         Labeled documents of each class.
-    random_state : int, RandomState instance or None, default=None
-        Seed.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        With the fields
+    %(bunch)s
 
         - ``X`` : CSR array of shape (n_samples, n_features), counts as float64, with sorted indices;
         - ``y``, the class of each document; ``labeled``, the labeled rows; ``y_partial``, which is ``y``

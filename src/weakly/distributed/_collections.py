@@ -128,10 +128,8 @@ def fitted_values(estimator: Any, method: str, blocks: DaskBlocks, *aligned: da.
 
     Parameters
     ----------
-    estimator : estimator
-        Fitted.
-    method : str
-        Name of a method that has a value, or a line of them, for each row.
+    estimator, method : estimator, str
+        As for :func:`map_method`.
     blocks : DaskBlocks
         The rows.
     *aligned : dask.array.Array of shape (n_rows,)

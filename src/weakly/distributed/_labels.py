@@ -60,14 +60,12 @@ def targets_of(
 
     Parameters
     ----------
-    y : dask.array.Array, dask.dataframe.Series or array-like of shape (n_rows,)
-        Targets, in the chunks of the rows if it is a collection.
-    blocks : DaskBlocks
-        The rows.
+    y, blocks : collection, DaskBlocks
+        As for :func:`labels_of`, with targets in place of labels.
     unlabeled : float or None, default=None
         Number that marks unlabelled rows; missing entries always do.
-    sample_weight : dask.array.Array, dask.dataframe.Series or array-like of shape (n_rows,), default=None
-        Rows of weight 0 count as unlabelled.
+    sample_weight : collection or array-like of shape (n_rows,), default=None
+        As for :func:`labels_of`.
 
     Returns
     -------

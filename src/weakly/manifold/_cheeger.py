@@ -125,38 +125,7 @@ class CheegerRLSClassifier(_CheegerClassifier):
 
     Parameters
     ----------
-    ambient_penalty : float, default=0.01
-        Weight of the norm of the function.
-    coupling : float, default=0.1
-        Weight of the distance between the function and the scores it follows.
-    %(step)s
-    %(class_prior_of_cut)s
-    %(resplit)s
-    %(kernel)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        %(gamma)s
-    %(polynomial)s
-    %(graph_of_edges)s
-    %(device)s
-    tol : float, default=1e-3
-        The iteration ends when 20 steps have not lowered the ratio by this part of it.
-    max_iter : int, default=200
-        Maximum number of steps.
-    %(unlabeled)s
-    %(warm_start)s
-    %(verbose)s
-    %(random_state_of_graph)s
-
-    Attributes
-    ----------
-    %(classes_)s
-    %(cut_)s
-    %(temperature_)s
-    %(features_in_)s
-    graph_ : Graph
-        Graph over the training samples.
-    %(kernel_)s
-    %(cut_result_)s
+    %(cheeger)s
 
     See Also
     --------
@@ -197,38 +166,7 @@ class CheegerSVC(_CheegerClassifier):
 
     Parameters
     ----------
-    ambient_penalty : float, default=0.01
-        Weight of the norm of the function.
-    coupling : float, default=0.1
-        Weight of the distance between the function and the scores it follows.
-    %(step)s
-    %(class_prior_of_cut)s
-    %(resplit)s
-    %(kernel)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        %(gamma)s
-    %(polynomial)s
-    %(graph_of_edges)s
-    %(device)s
-    tol : float, default=1e-3
-        The iteration ends when 20 steps have not lowered the ratio by this part of it.
-    max_iter : int, default=200
-        Maximum number of steps.
-    %(unlabeled)s
-    %(warm_start)s
-    %(verbose)s
-    %(random_state_of_graph)s
-
-    Attributes
-    ----------
-    %(classes_)s
-    %(cut_)s
-    %(temperature_)s
-    %(features_in_)s
-    graph_ : Graph
-        Graph over the training samples.
-    %(kernel_)s
-    %(cut_result_)s
+    %(cheeger)s
 
     See Also
     --------

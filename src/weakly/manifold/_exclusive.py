@@ -49,11 +49,6 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         Positive parts are rounded off below this score.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
         Loss of the labeled samples.
-    %(kernel)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        %(gamma)s
-    %(polynomial)s
-    %(graph)s
     %(laplacian)s
     %(class_prior_of_scores)s
     %(approximation_or_anchors)s
@@ -66,22 +61,11 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
         Norm of the gradient relative to that of functions that are 0.
     max_iter : int, default=1000
         Maximum number of iterations.
-    %(unlabeled)s
-    %(warm_start)s
-    %(verbose)s
-    %(random_state_of_graph)s
+    %(fit_settings)s
 
     Attributes
     ----------
-    %(classes_)s
-    %(class_prior_)s
-    %(transduction_)s
-    %(label_distributions_)s
-    %(temperature_)s
-    %(features_in_)s
-    %(graph_)s
-    %(kernel_)s
-    %(result_)s
+    %(laplacian_)s
     multi_positive_count_ : int
         Unlabeled training samples that several classes score above ``smoothing``; below it positive scores
         are as good as 0, and crowd there. With two classes there are none.

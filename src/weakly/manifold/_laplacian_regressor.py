@@ -27,11 +27,6 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
     ----------
     %(ambient_penalty)s
     %(graph_penalty)s
-    %(kernel)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        %(gamma)s
-    %(polynomial)s
-    %(graph)s
     %(laplacian)s
     %(approximation_or_anchors)s
     %(n_components_or_anchors)s
@@ -182,11 +177,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianModel):
 
         Parameters
         ----------
-        %(X_new)s
-
-        Returns
-        -------
-        ndarray or dask array of shape (n_samples,)
+        %(of_each_sample)s
             Targets.
         """
         return follow(self._score(X)[:, 0] + self.intercept_, X)

@@ -19,11 +19,6 @@ class LaplacianRLSClassifier(SimplexClassifierBase):
     ----------
     %(ambient_penalty)s
     %(graph_penalty)s
-    %(kernel)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        %(gamma)s
-    %(polynomial)s
-    %(graph)s
     %(laplacian)s
     %(class_prior_of_scores)s
     simplex : bool, default=False
@@ -41,22 +36,11 @@ class LaplacianRLSClassifier(SimplexClassifierBase):
     max_iter : int, default=1000
         Maximum number of iterations of "cg", or with ``simplex``.
     %(early_stopping)s
-    %(unlabeled)s
-    %(warm_start)s
-    %(verbose)s
-    %(random_state_of_graph)s
+    %(fit_settings)s
 
     Attributes
     ----------
-    %(classes_)s
-    %(class_prior_)s
-    %(transduction_)s
-    %(label_distributions_)s
-    %(temperature_)s
-    %(features_in_)s
-    %(graph_)s
-    %(kernel_)s
-    %(result_)s
+    %(laplacian_)s
 
     See Also
     --------

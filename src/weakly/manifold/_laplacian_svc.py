@@ -22,11 +22,6 @@ class LaplacianSVC(SimplexClassifierBase):
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         "hinge" is solved in the dual, by LIBSVM and then to the tolerance, and has an intercept.
     %(graph_penalty)s
-    %(kernel)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        %(gamma)s
-    %(polynomial)s
-    %(graph)s
     %(laplacian)s
     %(class_prior_of_scores)s
     simplex : bool, default=False
@@ -48,22 +43,11 @@ class LaplacianSVC(SimplexClassifierBase):
         Maximum number of iterations of "newton" and "cg", or with ``simplex``; the hinge may take a thousand
         times as many by LIBSVM, and as many again after it.
     %(early_stopping)s
-    %(unlabeled)s
-    %(warm_start)s
-    %(verbose)s
-    %(random_state_of_graph)s
+    %(fit_settings)s
 
     Attributes
     ----------
-    %(classes_)s
-    %(class_prior_)s
-    %(transduction_)s
-    %(label_distributions_)s
-    %(temperature_)s
-    %(features_in_)s
-    %(graph_)s
-    %(kernel_)s
-    %(result_)s
+    %(laplacian_)s
 
     See Also
     --------

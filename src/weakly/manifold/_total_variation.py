@@ -94,38 +94,7 @@ class TotalVariationRLSClassifier(_TotalVariationClassifier):
 
     Parameters
     ----------
-    ambient_penalty : float, default=0.01
-        Weight ``a`` of the norm of the function.
-    graph_penalty : float, default=0.04
-        Weight ``g`` of the total variation.
-    coupling : float, default=0.1
-        Weight that holds the function and the scores on the graph together. Where they settle depends on it.
-    %(class_prior_of_levels)s
-    %(resplit)s
-    %(kernel)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        %(gamma)s
-    %(polynomial)s
-    %(graph_of_edges)s
-    %(device)s
-    %(tol_of_cut)s
-    max_iter : int, default=200
-        Maximum number of steps.
-    %(unlabeled)s
-    %(warm_start)s
-    %(verbose)s
-    %(random_state_of_graph)s
-
-    Attributes
-    ----------
-    %(classes_)s
-    %(cut_)s
-    %(temperature_)s
-    %(features_in_)s
-    graph_ : Graph
-        Graph over the training samples.
-    %(kernel_)s
-    %(cut_result_)s
+    %(total_variation)s
 
     See Also
     --------
@@ -171,38 +140,7 @@ class TotalVariationSVC(_TotalVariationClassifier):
 
     Parameters
     ----------
-    ambient_penalty : float, default=0.01
-        Weight ``a`` of the norm of the function.
-    graph_penalty : float, default=0.04
-        Weight ``g`` of the total variation.
-    coupling : float, default=0.1
-        Weight that holds the function and the scores on the graph together. Where they settle depends on it.
-    %(class_prior_of_levels)s
-    %(resplit)s
-    %(kernel)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        %(gamma)s
-    %(polynomial)s
-    %(graph_of_edges)s
-    %(device)s
-    %(tol_of_cut)s
-    max_iter : int, default=200
-        Maximum number of steps.
-    %(unlabeled)s
-    %(warm_start)s
-    %(verbose)s
-    %(random_state_of_graph)s
-
-    Attributes
-    ----------
-    %(classes_)s
-    %(cut_)s
-    %(temperature_)s
-    %(features_in_)s
-    graph_ : Graph
-        Graph over the training samples.
-    %(kernel_)s
-    %(cut_result_)s
+    %(total_variation)s
 
     See Also
     --------

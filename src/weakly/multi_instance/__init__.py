@@ -5,9 +5,8 @@ from weakly.multi_instance._bags import Bags
 from weakly.multi_instance._citation import CitationKNNClassifier
 from weakly.multi_instance._diverse_density import DiverseDensityClassifier, EMDDClassifier
 from weakly.multi_instance._hausdorff import bag_distances
-from weakly.multi_instance._margin import BagMarginSVC, InstanceMarginSVC
+from weakly.multi_instance._machines import BagMarginSVC, InstanceMarginSVC, MultiInstanceKernelSVC
 from weakly.multi_instance._metrics import SuccessRates, bag_scores, success_rates
-from weakly.multi_instance._set_kernel import MultiInstanceKernelSVC
 from weakly.multi_instance._well import WellMultiInstanceSVC
 
 __all__ = [

@@ -162,19 +162,7 @@ class DiverseDensityClassifier(_ConceptClassifier):
 
     Parameters
     ----------
-    %(concept_search)s
-    %(positive_class)s
-    %(concept_steps)s
-    %(verbose)s
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draw of start bags.
-
-    Attributes
-    ----------
-    %(bag_classes_)s
-    %(concepts_)s
-    %(temperature_)s
-    %(features_in_)s
+    %(concept)s
 
     See Also
     --------
@@ -219,19 +207,7 @@ class EMDDClassifier(_ConceptClassifier):
 
     Parameters
     ----------
-    %(concept_search)s
-    %(positive_class)s
-    %(concept_steps)s
-    %(verbose)s
-    random_state : int, RandomState instance or None, default=None
-        Seed of the draw of start bags.
-
-    Attributes
-    ----------
-    %(bag_classes_)s
-    %(concepts_)s
-    %(temperature_)s
-    %(features_in_)s
+    %(concept)s
 
     See Also
     --------

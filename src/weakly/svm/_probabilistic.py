@@ -241,11 +241,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
 
         Parameters
         ----------
-        %(X_new)s
-
-        Returns
-        -------
-        ndarray or dask array of shape (n_samples,)
+        %(of_each_sample)s
             Labels, and ``novel_label`` for samples whose novelty is above the threshold, if there is one.
         """
         decisions = self._decisions(X)
