@@ -106,12 +106,7 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
     def decision_function(self, X):
         """Score samples: positive in the second of two clusters, else one column per cluster.
 
-        Parameters
-        ----------
-        %(X_to_assign)s
-
-        Returns
-        -------
+        %(to_assign)s
         ndarray of shape (n_samples,) or (n_samples, n_clusters)
             Scores less ``threshold_``.
         """
@@ -123,12 +118,7 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
     def predict(self, X):
         """Find the cluster of samples, new or old.
 
-        Parameters
-        ----------
-        %(X_to_assign)s
-
-        Returns
-        -------
+        %(to_assign)s
         ndarray of shape (n_samples,)
             Clusters, from 0. For training samples they are ``labels_``, but at a threshold: of several
             samples with equal scores, as many are on either side in ``labels_`` as ``balance`` demands.

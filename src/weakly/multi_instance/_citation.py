@@ -7,14 +7,14 @@ import numpy as np
 from weakly._compat import Interval, StrOptions
 from weakly.estimators._docstrings import fill_doc
 from weakly.multi_instance._bags import Bags
-from weakly.multi_instance._base import BagClassifier
+from weakly.multi_instance._base import DistanceBagClassifier
 from weakly.multi_instance._hausdorff import KINDS, bag_distances
 
 _ROUNDING = 1e-6  # relative, of distances
 
 
 @fill_doc
-class CitationKNNClassifier(BagClassifier):
+class CitationKNNClassifier(DistanceBagClassifier):
     """Citation kNN: bags vote that are near a bag, and bags that the bag is near to.
 
     References of a bag are the nearest bags of the training set; its citers are training bags that have it
@@ -67,7 +67,7 @@ class CitationKNNClassifier(BagClassifier):
     """
 
     _parameter_constraints: dict = {
-        **BagClassifier._parameter_constraints,
+        **DistanceBagClassifier._parameter_constraints,
         "n_references": [Interval(Integral, 1, None, closed="left")],
         "n_citers": [Interval(Integral, 0, None, closed="left")],
         "distance": [StrOptions(set(KINDS))],
@@ -79,11 +79,6 @@ class CitationKNNClassifier(BagClassifier):
         self.distance = distance
         self.positive_class = positive_class
         self.verbose = verbose
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _fit_bags(self, bags, is_positive, progress):
         # A copy: the caller's array may change.

@@ -9,7 +9,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from weakly._compat import Interval, StrOptions
 from weakly.estimators._docstrings import fill_doc
-from weakly.multi_instance._base import BagClassifier
+from weakly.multi_instance._base import DistanceBagClassifier
 from weakly.multi_instance._diverse_density_solver import solve_diverse_density
 from weakly.rows._blocks import dense_bytes, require_fit
 
@@ -17,13 +17,13 @@ _N_ARRAYS = 30  # of the size of the starts that a search holds
 _LARGEST_SCALE = 1e50  # whose powers a search can compute with
 
 
-class _ConceptClassifier(BagClassifier):
+class _ConceptClassifier(DistanceBagClassifier):
     """Concepts from many starts, the best of them kept, and a threshold on the distance to it."""
 
     _cause = None
 
     _parameter_constraints: dict = {
-        **BagClassifier._parameter_constraints,
+        **DistanceBagClassifier._parameter_constraints,
         "n_start_bags": [Interval(Integral, 1, None, closed="left"), None],
         "scale": [Interval(Real, 0, _LARGEST_SCALE, closed="right")],
         "feature_weights": ["boolean"],
@@ -55,11 +55,6 @@ class _ConceptClassifier(BagClassifier):
         self.tol = tol
         self.verbose = verbose
         self.random_state = random_state
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _fit_bags(self, bags, is_positive, progress):
         rng = check_random_state(self.random_state)

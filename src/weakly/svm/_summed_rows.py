@@ -49,9 +49,13 @@ class SummedRows:
     >>> import numpy as np
     >>> from weakly.rows._blocks import ArrayBlocks
     >>> from weakly.svm._summed_rows import SummedRows
-    >>> rows = ArrayBlocks(np.array([[3.0], [1.0]]), block_rows=1)
-    >>> SummedRows(rows, mean=np.array([2.0]), known=np.zeros(2)).values(np.array([10.0])).tolist()
+    >>> blocks = ArrayBlocks(np.array([[3.0], [1.0]]), block_rows=1)
+    >>> rows = SummedRows(blocks, mean=np.array([2.0]), known=np.array([1e6, -1e6]))
+    >>> rows.values(np.array([10.0])).tolist()
     [10.0, -10.0]
+    >>> fit = rows.fit(labels=np.zeros(2), cost=0.0)
+    >>> fit.theta.round(3).tolist(), round(fit.offset, 3)
+    ([1.0], 0.0)
     """
 
     blocks: RowBlocks
@@ -99,17 +103,6 @@ class SummedRows:
         -------
         RowFit
             The SVM.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from weakly.rows._blocks import ArrayBlocks
-        >>> from weakly.svm._summed_rows import SummedRows
-        >>> blocks = ArrayBlocks(np.array([[3.0], [1.0]]), block_rows=1)
-        >>> rows = SummedRows(blocks, mean=np.array([2.0]), known=np.array([1e6, -1e6]))
-        >>> fit = rows.fit(labels=np.zeros(2), cost=0.0)
-        >>> fit.theta.round(3).tolist(), round(fit.offset, 3)
-        ([1.0], 0.0)
         """
         return minimize_rows(_SummedSteps(self, labels, cost), start=start, tol=tol, max_iter=max_iter)
 

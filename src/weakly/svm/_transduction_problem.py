@@ -174,14 +174,12 @@ class Transduction:
     --------
     >>> import numpy as np
     >>> from weakly.solvers._label_sets import SignSet
-    >>> from weakly.svm._transduction_problem import Ground, Transduction
-    >>> from weakly.svm._transduction_search import solve_transduction
     >>> from weakly.spaces import FeatureSpace
+    >>> from weakly.svm._transduction_problem import Ground, Transduction
     >>> ground = Ground(FeatureSpace(np.array([[-2.0], [2.0], [-1.5], [1.5]])), np.array([2, 3]))
     >>> signs = SignSet(np.array([0, 1]), np.array([-1.0, 1.0]), n_rows=4, least=1, most=1)
-    >>> problem = Transduction(ground, signs, np.ones(4), share=0.5)
-    >>> solve_transduction(problem, "switching").detail.labels.tolist()
-    [[-1.0, 1.0, -1.0, 1.0]]
+    >>> Transduction(ground, signs, np.ones(4), share=0.5).best_labels(np.array([0, 0, 0.1, 0.2])).tolist()
+    [-1.0, 1.0, -1.0, 1.0]
     """
 
     ground: Ground
