@@ -92,12 +92,7 @@ class TransductionProblem(Protocol):
 class Ground:
     """Samples that are to be labeled, and the spaces over them: the same for all classes.
 
-    Parameters
-    ----------
-    space : KernelSpace or FeatureSpace
-        Functions over all samples, in float64 where it is dense.
-    unlabeled : ndarray of shape (n_unlabeled,)
-        Samples without a label.
+    ``space`` has the functions over all samples, in float64 where it is dense.
     """
 
     space: KernelSpace | FeatureSpace
@@ -159,16 +154,9 @@ class Ground:
 class Transduction:
     """The problem of one class against the others.
 
-    Parameters
-    ----------
-    ground : Ground
-        The samples.
-    label_set : SignSet
-        Known signs, and the bounds of the number of positive ones among the others.
-    costs : ndarray of shape (n_rows,)
-        ``C`` of each labeled sample, and ``C*``, the same for all unlabeled ones.
-    share : float
-        Share of positive signs among the unlabeled samples, of which the bounds are the rounding.
+    ``label_set`` has the known signs, and the bounds of the number of positive ones among the others; they
+    are the rounding of ``share``, that of positive signs. ``costs`` are ``C`` of each labeled sample, and
+    ``C*``, the same for all unlabeled ones.
 
     Examples
     --------
