@@ -225,12 +225,6 @@ class CuttingPlaneMaxMarginClustering(BoundedClustering):
     True
     """
 
-    _parameter_constraints: dict = {
-        **BoundedClustering._parameter_constraints,
-        "init": [StrOptions({"spectral", "alignment", "kmeans"}), "array-like"],
-    }
-    _inits = "'spectral', 'alignment', 'kmeans'"
-
     def __init__(
         self,
         C=0.1,

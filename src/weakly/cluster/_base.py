@@ -59,11 +59,12 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="neither")],
         "balance": [Interval(Real, 0, 1, closed="left")],
+        "init": [StrOptions({"spectral", "alignment", "kmeans"}), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
     init = ""  # of methods without a start
-    _inits = ""  # names of starts, for messages
+    _inits = "'spectral', 'alignment', 'kmeans'"  # names of starts, for messages
 
     @atomic_fit
     def fit(self, X, y=None):
@@ -228,9 +229,7 @@ class SplittingClustering(BoundedClustering):
     _parameter_constraints: dict = {
         **BoundedClustering._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "init": [StrOptions({"spectral", "alignment", "kmeans"}), "array-like"],
     }
-    _inits = "'spectral', 'alignment', 'kmeans'"
 
     @property
     def _cost(self):

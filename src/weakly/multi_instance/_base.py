@@ -189,12 +189,3 @@ class BagClassifier(ScoredClassifier, RowEstimator):
         else:
             column = np.full(len(bags), self._code_of(label, "label"))
         return given.places(bags.largest(scores[np.arange(len(scores)), column[bags.bag_of]]))
-
-
-class DistanceBagClassifier(BagClassifier):
-    """A classifier by distances between instances, sparse ones too."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -20,7 +20,7 @@ from weakly.solvers import solve_label_walk
 from weakly.solvers._range import build_in_range
 from weakly.spaces import FeatureSpace
 from weakly.svm._anchor_walks import BlockWalkMixin, class_ratios, hardened, if_known, scale_rows
-from weakly.svm._weston_watkins import MACHINE_CONSTRAINTS, PairwiseClassifier
+from weakly.svm._weston_watkins import PairwiseClassifier
 
 
 @fill_doc
@@ -127,8 +127,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
     _of_training = ("novelty_",)
     _parameter_constraints: dict = {
         **GraphEstimator._parameter_constraints,
-        **MACHINE_CONSTRAINTS,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        **PairwiseClassifier._parameter_constraints,
         "alpha_labeled": [Interval(Real, 0, 1, closed="left")],
         "alpha_unlabeled": [Interval(Real, 0, 1, closed="left")],
         "class_prior": CLASS_PRIOR_CONSTRAINTS,

@@ -16,12 +16,14 @@ from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.solvers._range import build_in_range
 from weakly.svm._weston_watkins_solver import solve_weston_watkins
 
-MACHINE_CONSTRAINTS: dict = {"max_iter": [Interval(Integral, 1, None, closed="left")]}
-
 
 class PairwiseClassifier(ScoredClassifier):
     """A kernel estimator whose classes are told apart pair by pair, all at once."""
 
+    _parameter_constraints: dict = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
     _is_linear_always = False
 
     def _solve_pairs(self, space, costs, progress):
@@ -117,8 +119,7 @@ class WestonWatkinsSVC(PairwiseClassifier, KernelEstimator):
 
     _parameter_constraints: dict = {
         **KernelEstimator._parameter_constraints,
-        **MACHINE_CONSTRAINTS,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        **PairwiseClassifier._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
