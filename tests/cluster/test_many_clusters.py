@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-import weakly.cluster._margins
-import weakly.cluster._well
+import weakly.cluster._alternating
+import weakly.cluster._relaxations
 from tests.cluster.test_methods import allowed_sizes
 from weakly import IterativeSVRClustering, WellClustering
 from weakly.cluster._base import divide
@@ -70,8 +70,8 @@ def test_sizes_where_rows_have_no_clusters(kind, n_clusters, balance):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_lower_of_two_starts_is_published(kind, n_clusters, seed, monkeypatch):
     module, name = {
-        WellClustering: (weakly.cluster._well, "solve_joint_margin"),
-        IterativeSVRClustering: (weakly.cluster._margins, "solve_iterative_svr"),
+        WellClustering: (weakly.cluster._relaxations, "solve_joint_margin"),
+        IterativeSVRClustering: (weakly.cluster._alternating, "solve_iterative_svr"),
     }[kind]
     solve, runs = getattr(module, name), []
 

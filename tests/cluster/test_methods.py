@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-import weakly.cluster._margins
-import weakly.cluster._well
+import weakly.cluster._alternating
+import weakly.cluster._relaxations
 from tests import samples
 from weakly import (
     CuttingPlaneMaxMarginClustering,
@@ -498,13 +498,13 @@ def test_the_program_keeps_to_the_memory_it_asks_for():
     GeneralizedMaxMarginClustering().fit(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak <= weakly.cluster._margins._N_GRAMS * 8 * 300**2
+    assert peak <= weakly.cluster._relaxations._N_GRAMS * 8 * 300**2
 
 
 @pytest.mark.parametrize("kind", [WellClustering, IterativeSVRClustering])
 def test_one_interrupt_ends_all_parts(kind, monkeypatch):
     X, _ = two_blobs(distance=1.0)
-    module = weakly.cluster._well if kind is WellClustering else weakly.cluster._margins
+    module = weakly.cluster._relaxations if kind is WellClustering else weakly.cluster._alternating
     name = "solve_joint_margin" if kind is WellClustering else "solve_iterative_svr"
     solve, rounds = getattr(module, name), []
 

@@ -12,8 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 from tests.oracles.labelings import all_signs, relaxation
 from tests.samples import two_blobs
 from weakly import WellClustering
+from weakly.cluster._relaxations import agreeing
 from weakly.cluster._starts import alignment_start, given_start, kmeans_start, spectral_start
-from weakly.cluster._well import agreeing
 from weakly.solvers import KernelMachine, SolverResult
 from weakly.solvers._cutting_plane import LabelingMixture
 from weakly.solvers._label_machine import box

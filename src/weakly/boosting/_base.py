@@ -18,6 +18,13 @@ from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.rows._labels import encode_labels
 
+PRIOR_CONSTRAINTS: dict = {
+    "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"labeled"})],
+    "prior": [StrOptions({"graph", "kmeans"}), "array-like", callable],
+    "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    "smoothing": [Interval(Real, 0, None, closed="neither"), None],
+}
+
 
 def count_hidden(labels, weights):
     """Number of unlabeled rows that have a weight."""
@@ -91,7 +98,8 @@ class BoostingClassifier(ScoredClassifier, RowEstimator):
         progress = Progress(type(self).__name__, self.verbose)
         problem = self._problem_of(X, labels, weights) if self.warm_start else None
         if not self._goes_on(problem):
-            self.classes_, self._seed = labels.classes, self._draw_seed()
+            self.classes_ = labels.classes
+            self._seed = int(check_random_state(self.random_state).randint(2**31))
             known = X[labels.labeled], labels.labeled_codes, weights[labels.labeled]
             self._order = class_order(*known, labels.n_classes)
             with progress.stage("bins"):
@@ -134,9 +142,6 @@ class BoostingClassifier(ScoredClassifier, RowEstimator):
                 "warm_start it can only grow."
             )
         return True
-
-    def _draw_seed(self):
-        return int(check_random_state(self.random_state).randint(2**31))
 
     def _make_learner(self, X):
         if self.estimator is not None:

@@ -1,11 +1,8 @@
 """Boosting beside RMSBoost: expected labels of one class against the rest, and labeled samples alone."""
 
-from numbers import Integral, Real
-
 import numpy as np
 
-from weakly._compat import Interval, StrOptions
-from weakly.boosting._base import BoostingClassifier, alpha_of
+from weakly.boosting._base import PRIOR_CONSTRAINTS, BoostingClassifier, alpha_of
 from weakly.boosting._objectives import ExpectationObjective, LogisticObjective
 from weakly.boosting._priors import find_prior
 from weakly.estimators._docstrings import fill_doc
@@ -85,10 +82,7 @@ class SERBoostClassifier(BoostingClassifier):
 
     _parameter_constraints: dict = {
         **BoostingClassifier._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"labeled"})],
-        "prior": [StrOptions({"graph", "kmeans"}), "array-like", callable],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "smoothing": [Interval(Real, 0, None, closed="neither"), None],
+        **PRIOR_CONSTRAINTS,
     }
 
     def __init__(
@@ -251,8 +245,6 @@ class AdaBoostMLClassifier(BoostingClassifier):
     >>> AdaBoostMLClassifier(random_state=0).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
     True
     """
-
-    _parameter_constraints: dict = {**BoostingClassifier._parameter_constraints}
 
     def __init__(
         self,

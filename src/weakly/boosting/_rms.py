@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from weakly._compat import Interval, StrOptions
-from weakly.boosting._base import BoostingClassifier, alpha_of, count_hidden
+from weakly.boosting._base import PRIOR_CONSTRAINTS, BoostingClassifier, alpha_of, count_hidden
 from weakly.boosting._boost import RESPONSES
 from weakly.boosting._objectives import PriorObjective
 from weakly.boosting._priors import comparable_rows, find_prior, prior_graph, smoothed_prior
@@ -107,14 +107,12 @@ default="staged"
 
     _parameter_constraints: dict = {
         **BoostingClassifier._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"labeled"})],
+        **PRIOR_CONSTRAINTS,
         "beta": [Interval(Real, 0, None, closed="left"), StrOptions({"tenth"})],
         "margin": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "warm_up": [Interval(Integral, 0, None, closed="left")],
         "prior": [StrOptions({"staged", "graph", "kmeans"}), "array-like", callable],
         "n_stages": [Interval(Integral, 1, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "smoothing": [Interval(Real, 0, None, closed="neither"), None],
         "response": [StrOptions(set(RESPONSES))],
     }
 

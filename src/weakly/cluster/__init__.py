@@ -1,12 +1,11 @@
 """Clusters with a wide margin between them."""
 
-from weakly.cluster._kernel_means import KernelKMeans
-from weakly.cluster._margins import (
+from weakly.cluster._alternating import (
     CuttingPlaneMaxMarginClustering,
-    GeneralizedMaxMarginClustering,
     IterativeSVRClustering,
+    KernelKMeans,
 )
-from weakly.cluster._well import WellClustering
+from weakly.cluster._relaxations import GeneralizedMaxMarginClustering, WellClustering
 
 __all__ = [
     "CuttingPlaneMaxMarginClustering",

@@ -59,11 +59,12 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="neither")],
         "balance": [Interval(Real, 0, 1, closed="left")],
+        "init": [StrOptions({"spectral", "alignment", "kmeans"}), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
     init = ""  # of methods without a start
-    _inits = ""  # names of starts, for messages
+    _inits = "'spectral', 'alignment', 'kmeans'"  # names of starts, for messages
 
     @atomic_fit
     def fit(self, X, y=None):
@@ -106,12 +107,7 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
     def decision_function(self, X):
         """Score samples: positive in the second of two clusters, else one column per cluster.
 
-        Parameters
-        ----------
-        %(X_to_assign)s
-
-        Returns
-        -------
+        %(to_assign)s
         ndarray of shape (n_samples,) or (n_samples, n_clusters)
             Scores less ``threshold_``.
         """
@@ -123,12 +119,7 @@ class BoundedClustering(ClusterMixin, KernelEstimator):
     def predict(self, X):
         """Find the cluster of samples, new or old.
 
-        Parameters
-        ----------
-        %(X_to_assign)s
-
-        Returns
-        -------
+        %(to_assign)s
         ndarray of shape (n_samples,)
             Clusters, from 0. For training samples they are ``labels_``, but at a threshold: of several
             samples with equal scores, as many are on either side in ``labels_`` as ``balance`` demands.
@@ -238,9 +229,7 @@ class SplittingClustering(BoundedClustering):
     _parameter_constraints: dict = {
         **BoundedClustering._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "init": [StrOptions({"spectral", "alignment", "kmeans"}), "array-like"],
     }
-    _inits = "'spectral', 'alignment', 'kmeans'"
 
     @property
     def _cost(self):

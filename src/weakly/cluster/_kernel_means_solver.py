@@ -61,7 +61,7 @@ def solve_kernel_means(
             break
     best = min(runs, key=lambda run: run.history[-1])
     averages = _averages(best.codes[None], n_clusters)
-    theta = _parameters(space, averages)
+    theta = space.adjoint(averages.toarray().astype(space.dtype, copy=False))
     objective = np.array(best.history)
     return SolverResult(
         x=theta,
@@ -186,10 +186,6 @@ def _averages(codes: np.ndarray, n_clusters: int) -> sp.csr_array:
     sizes = np.bincount(columns, minlength=n_runs * n_clusters)
     rows = np.tile(np.arange(n_rows), n_runs)
     return sp.csr_array((1.0 / sizes[columns], (rows, columns)), shape=(n_rows, n_runs * n_clusters))
-
-
-def _parameters(space: KernelSpace | FeatureSpace, averages: sp.csr_array) -> np.ndarray:
-    return space.adjoint(averages.toarray().astype(space.dtype, copy=False))
 
 
 def _means(

@@ -296,7 +296,12 @@ labels_ : ndarray of shape (n_samples,)
     "shares_": """\
 shares_ : ndarray of shape (n_clusters,)
     Proportions of the clusters in ``labels_``, within the bounds of ``balance``.""",
-    "X_to_assign": """\
+    "to_assign": """\
+Parameters
+----------
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    Samples, or their kernel with the training samples.""",
+    Samples, or their kernel with the training samples.
+
+Returns
+-------""",
 }

@@ -26,7 +26,6 @@ _OWN_VARIANCE = 0.5  # of each row's own value, relative to its kernel, where fe
 _LOW_RANK = 0.25  # mean leverage below which an exact kernel cannot follow a graph either
 _SAME_CUT = 0.05  # share of the rows that two starts of one cut may differ in
 _SMALLER = "set approximation='nystroem'"
-_DROPPED = {"early_stopping", "graph_penalty", "laplacian", "tol"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +40,7 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
     """Start on the graph, alternate between graph and functions, publish both."""
 
     _parameter_constraints: dict = {
-        **{k: v for k, v in LaplacianClassifierBase._parameter_constraints.items() if k not in _DROPPED},
+        **LaplacianClassifierBase._parameter_constraints,
         "coupling": [Interval(Real, 0, None, closed="neither")],
         "graph": [StrOptions({"knn"}), Graph, "array-like", "sparse matrix"],  # cuts are made of edges
         "graph_weights": [StrOptions(set(WEIGHTS))],

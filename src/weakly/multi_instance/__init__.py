@@ -2,8 +2,11 @@
 
 from weakly.multi_instance._adapter import InstanceTransformer
 from weakly.multi_instance._bags import Bags
-from weakly.multi_instance._citation import CitationKNNClassifier
-from weakly.multi_instance._diverse_density import DiverseDensityClassifier, EMDDClassifier
+from weakly.multi_instance._distances import (
+    CitationKNNClassifier,
+    DiverseDensityClassifier,
+    EMDDClassifier,
+)
 from weakly.multi_instance._hausdorff import bag_distances
 from weakly.multi_instance._machines import BagMarginSVC, InstanceMarginSVC, MultiInstanceKernelSVC
 from weakly.multi_instance._metrics import SuccessRates, bag_scores, success_rates

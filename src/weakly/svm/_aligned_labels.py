@@ -20,18 +20,9 @@ from weakly.svm._summed_rows import SummedRows
 
 @dataclass(frozen=True, eq=False)
 class AlignedLabels:
-    """Samples in blocks and the labels that are known.
+    """Samples in blocks, the labels that are known, and the cost of the loss of each labeled sample.
 
-    Parameters
-    ----------
-    blocks : RowBlocks
-        The samples.
-    labels : LabelList
-        Their labels.
-    costs : ndarray of shape (n_labeled,)
-        Cost of the loss of each labeled sample.
-    is_sparse : bool, default=False
-        Whether SVMs are solved by products with the samples alone.
+    ``is_sparse`` says whether SVMs are solved by products with the samples alone.
     """
 
     blocks: RowBlocks

@@ -21,20 +21,10 @@ from weakly.svm._bundle import solve_block_weston_watkins
 class WalkedRows:
     """From rows and their labels to what a machine is taught.
 
-    Parameters
-    ----------
-    feature_map : AnchorMap
-        Weights of rows on the anchors.
-    walk : AnchorWalk
-        How walks end.
-    ratios : ndarray of shape (n_classes,) or None
-        Factors of the classes that give them their shares.
-    frequencies : ndarray of shape (n_classes,)
-        Shares of the labels, for rows that no label reaches.
-    harden : bool
-        Whether a row counts for its most probable class only.
-    C : float
-        Cost of a row whose class is sure.
+    ``feature_map`` gives the weights of rows on the anchors, and ``walk`` how walks end. ``ratios`` are
+    factors of the classes that give them their shares, ``frequencies`` the shares of the labels, for rows
+    that no label reaches. With ``harden`` a row counts for its most probable class only; ``C`` is the cost of
+    a row whose class is sure.
     """
 
     feature_map: AnchorMap

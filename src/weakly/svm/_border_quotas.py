@@ -23,17 +23,7 @@ _NEAR = 1e-6  # distance from a border, relative to the scores, at which roundin
 
 @dataclass(frozen=True, slots=True)
 class BlockQuotas:
-    """Prices of the classes, and the rows that they leave at a border.
-
-    Parameters
-    ----------
-    prices : ndarray of shape (n_classes,)
-        What to add to the scores of each class.
-    rows : ndarray
-        Numbers of the rows at a border, ascending.
-    codes : ndarray
-        Their classes.
-    """
+    """Prices to add to the scores of each class; rows left at a border, ascending, and their classes."""
 
     prices: np.ndarray
     rows: np.ndarray
@@ -45,21 +35,10 @@ def assign_block_quotas(
 ) -> BlockQuotas:
     """Assign the unlabelled rows of blocks to classes that have a quota of rows, as ``assign_quotas`` does.
 
-    Parameters
-    ----------
-    scores : RowBlocks
-        Blocks of scores, a column per class.
-    known : aligned values
-        Not 0 on labelled rows, which do not count.
-    least, most : ndarray of shape (n_classes,)
-        Bounds of the number of rows of each class.
-    n_sampled : int, default=20000
-        Rows that are gathered for a first guess, and near the borders at least.
-
-    Returns
-    -------
-    BlockQuotas
-        Prices: the class of all rows but those at a border is that of the largest score with its price.
+    Scores have a column per class, ``known`` is not 0 on labelled rows, which do not count, and ``least`` and
+    ``most`` bound the number of rows of each class. ``n_sampled`` rows are gathered for a first guess, and
+    near the borders at least. The class of all rows but those at a border is that of the largest score with
+    its price.
 
     Examples
     --------

@@ -49,29 +49,16 @@ def solve_branch_and_bound(
     The time depends on how well the rows are separated, and on their cost, far more than on their number: two
     hundred rows may take a second, or thirty of little cost a minute.
 
-    Parameters
-    ----------
-    problem : Transduction
-        The problem.
-    tol : float, default=1e-4
-        Largest norm of the gradient of the machine, relative to that of its function; and the gap, relative
-        to the objective, at which an unfinished tree counts as explored.
-    max_nodes : int, default=100_000
-        Most nodes.
-    max_seconds : float, optional
-        Time after which no further nodes are visited, and the one on hand is cut short. The machine of the
-        best labeling so far still has to be fitted, which takes as long as without a search.
-    callback : callable, optional
-        ``callback(n)`` when ``n`` nodes have been visited, before the first and then at most 256 apart;
-        True stops the search.
+    ``tol`` is the largest norm of the gradient of the machine, relative to that of its function; and the gap,
+    relative to the objective, at which an unfinished tree counts as explored. After ``max_seconds`` no
+    further nodes are visited, and the one on hand is cut short; the machine of the best labeling so far still
+    has to be fitted, which takes as long as without a search. ``callback(n)`` is called when ``n`` nodes have
+    been visited, before the first and then at most 256 apart; True stops the search.
 
-    Returns
-    -------
-    SolverResult
-        ``detail.labels`` has the signs of all samples, ``objective`` is ``J`` of the best labeling at each
-        improvement and of the SVM in ``x`` at the end. ``criterion`` is how much lower it may be elsewhere,
-        as part of it: 0 when the tree is explored, else the distance to the lowest bound of an open branch.
-        Branches that promise less than 1e-9 of the objective are not explored.
+    ``detail.labels`` has the signs of all samples, ``objective`` is ``J`` of the best labeling at each
+    improvement and of the SVM in ``x`` at the end. ``criterion`` is how much lower it may be elsewhere, as
+    part of it: 0 when the tree is explored, else the distance to the lowest bound of an open branch. Branches
+    that promise less than 1e-9 of the objective are not explored.
 
     Examples
     --------

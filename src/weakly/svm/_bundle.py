@@ -41,34 +41,13 @@ def solve_block_weston_watkins(
 ) -> SolverResult:
     """Find the functions of all classes with two passes over the rows in every step.
 
-    Parameters
-    ----------
-    blocks : RowBlocks
-        The rows.
-    costs : aligned values of shape (n_rows, n_classes)
-        Costs, not negative; a row of zeros has no part in it.
-    n_classes : int
-        Number of classes.
-    n_params : int
-        Number of features.
-    feature_map : callable, optional
-        Features of a block of rows; by default the rows are their own.
-    tol : float, default=1e-3
-        Largest duality gap relative to the objective.
-    max_iter : int, default=10000
-        Most steps.
-    callback : callable, optional
-        Called after every step; the method stops where it returns True.
+    Costs are aligned values, a column per class, and not negative; a row of zeros has no part in it.
+    ``feature_map`` gives the ``n_params`` features of a block of rows; by default the rows are their own.
+    ``tol`` is the largest duality gap relative to the objective; the method stops where ``callback()``, after
+    every step, returns True.
 
-    Returns
-    -------
-    SolverResult
-        As by :func:`solve_weston_watkins`, without a ``dual``. "stalled" is where rounding of the quadratic
-        program allows no smaller gap.
-
-    See Also
-    --------
-    solve_weston_watkins : With all rows in memory, which takes fewer passes.
+    The result is as by :func:`solve_weston_watkins`, which has all rows in memory and takes fewer passes, but
+    without a ``dual``. "stalled" is where rounding of the quadratic program allows no smaller gap.
 
     Examples
     --------

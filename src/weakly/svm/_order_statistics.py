@@ -58,19 +58,9 @@ def range_of(values: RowBlocks) -> Range:
 
 
 def kth_largest(values: RowBlocks, k: int) -> Rank:
-    """The ``k``-th largest of the finite values, ``k`` from 1.
+    """The ``k``-th largest of the finite values, exactly; ``k`` is from 1 to their number.
 
-    Parameters
-    ----------
-    values : RowBlocks
-        Blocks of numbers; ``-inf`` marks those that do not count.
-    k : int
-        Rank, at most the number of finite values.
-
-    Returns
-    -------
-    Rank
-        The value, exactly.
+    Values that are ``-inf`` do not count.
 
     Examples
     --------
@@ -104,23 +94,8 @@ def level_of_blocks(
 ) -> float:
     """The level at which the mean of ``1 / (1 + exp(level - gains))`` is ``share``, as ``balancing_level``.
 
-    Parameters
-    ----------
-    values : RowBlocks
-        Blocks of numbers.
-    gains_of : callable
-        From a block of numbers, and of aligned values, to the gains of the rows that count.
-    share : float
-        The mean.
-    *aligned : aligned values
-        What else gains depend on.
-    start : float, optional
-        Where to look first.
-
-    Returns
-    -------
-    float
-        The level.
+    ``gains_of`` makes of a block of numbers, and of the aligned values, the gains of the rows that count.
+    ``start`` is where to look first.
 
     Examples
     --------

@@ -32,12 +32,7 @@ _SAMPLES = 1024  # keys of a block that bound the ranks of all
 class PrimalMixtures:
     """Mixtures for :func:`weakly.solvers._cutting_plane.cut_labels`, with ``oracle="ascent"``.
 
-    Parameters
-    ----------
-    problem : MixtureProblem
-        The samples.
-    least, most : int
-        Bounds of the number of positive labels among the unlabeled samples.
+    ``least`` and ``most`` bound the number of positive labels among the unlabeled samples.
 
     Examples
     --------

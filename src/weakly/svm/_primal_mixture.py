@@ -42,18 +42,8 @@ _nothing = partial(np.zeros, 0)
 class MixtureProblem:
     """Rows with a constant column, their costs, and the labels that are known.
 
-    Parameters
-    ----------
-    blocks : RowBlocks
-        The rows, dense or CSR.
-    mean : ndarray of shape (n_features,)
-        Taken from every row.
-    constant : float
-        Value of a further column.
-    costs : aligned values
-        Cost of each row.
-    known : aligned values
-        Sign of each labelled row, 0 on the others.
+    ``mean`` is taken from every row, dense or CSR, and ``constant`` is the value of a further column.
+    ``costs`` and ``known`` are aligned values: the latter the sign of each labelled row, 0 on the others.
 
     Examples
     --------
@@ -89,24 +79,10 @@ class MixtureProblem:
 class MixtureFit:
     """An SVM for weighted label vectors; one that is yet to be fitted has labels and a start alone.
 
-    Parameters
-    ----------
-    labels : aligned values of shape (n_samples, n_labels)
-        Label vectors, a column each.
-    W : ndarray of shape (n_labels, n_params)
-        Vector ``w_t`` of each label vector, with that of the constant column last.
-    weights : ndarray of shape (n_labels,)
-        Weights of the label vectors.
-    vectors : ndarray of shape (n_labels, n_params)
-        Functions ``sum_i a_i y_ti x_i`` of the dual point; at the solution ``w_t / mu_t``.
-    objective : float
-        The objective.
-    gap : float
-        Bound of its excess over the optimum, relative to it.
-    n_iter : int
-        Steps.
-    is_solved : bool
-        Whether the gap met the tolerance.
+    ``labels`` are aligned values with a column for each label vector, ``W`` has its vector ``w_t`` in a line,
+    the entry of the constant column last, and ``weights`` its weight. ``vectors`` are the functions ``sum_i
+    a_i y_ti x_i`` of the dual point; at the solution ``w_t / mu_t``. ``gap`` bounds the excess of the
+    objective over the optimum, relative to it, and ``is_solved`` says whether it met the tolerance.
     """
 
     labels: Any
@@ -140,25 +116,9 @@ def fit_mixture(
 ) -> MixtureFit:
     """Solve the problem for given label vectors, and for the best weights or given ones.
 
-    Parameters
-    ----------
-    problem : MixtureProblem
-        The rows.
-    labels : aligned values of shape (n_rows, n_labels)
-        Label vectors, a column each.
-    start : ndarray of shape (n_labels, n_params)
-        Where to begin.
-    weights : ndarray of shape (n_labels,), optional
-        Weights of the label vectors, positive with sum 1; found as well by default.
-    tol : float, default=1e-6
-        Largest gap between the objective and a bound of it from below, relative to it.
-    max_iter : int, default=100
-        Most steps.
-
-    Returns
-    -------
-    MixtureFit
-        The machine.
+    ``labels`` are aligned values with a column for each label vector, and ``start`` is the first ``W``. Given
+    ``weights`` are positive with sum 1. ``tol`` is the largest gap between the objective and a bound of it
+    from below, relative to it.
 
     Examples
     --------

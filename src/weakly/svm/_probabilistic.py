@@ -20,7 +20,7 @@ from weakly.solvers import solve_label_walk
 from weakly.solvers._range import build_in_range
 from weakly.spaces import FeatureSpace
 from weakly.svm._anchor_walks import BlockWalkMixin, class_ratios, hardened, if_known, scale_rows
-from weakly.svm._pairwise import MACHINE_CONSTRAINTS, PairwiseClassifier
+from weakly.svm._weston_watkins import PairwiseClassifier
 
 
 @fill_doc
@@ -127,8 +127,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
     _of_training = ("novelty_",)
     _parameter_constraints: dict = {
         **GraphEstimator._parameter_constraints,
-        **MACHINE_CONSTRAINTS,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        **PairwiseClassifier._parameter_constraints,
         "alpha_labeled": [Interval(Real, 0, 1, closed="left")],
         "alpha_unlabeled": [Interval(Real, 0, 1, closed="left")],
         "class_prior": CLASS_PRIOR_CONSTRAINTS,
@@ -260,7 +259,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         )
         F, self.novelty_ = walk.x[:, :-1], walk.x[:, -1]
         if self.class_prior_ is not None:
-            F = scale_columns(F, self.class_prior_)
+            F = scale_rows(F, class_ratios(self.class_prior_, F.sum(axis=0)))
         self.label_distributions_ = if_known(F, labels.frequencies)
         return F
 
@@ -298,11 +297,6 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
         is_kernel = self.kernel == "precomputed"
         rows = np.diagonal(X).copy() if is_kernel else X.copy()  # the caller's array may change
         return NoveltyNearby(rows, self.novelty_, self.alpha_unlabeled, self.n_neighbors, is_kernel)
-
-
-def scale_columns(F, shares):
-    """Give the classes their shares of the mass of all rows, and each row the mass it had."""
-    return scale_rows(F, class_ratios(shares, F.sum(axis=0)))
 
 
 class NoveltyNearby:

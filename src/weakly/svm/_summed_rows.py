@@ -33,25 +33,22 @@ MOST_GRAM_COLUMNS = 2000  # up to which the curvature is a matrix
 class SummedRows:
     """Samples in blocks, what is taken from each of them, and the labels that are known.
 
-    Parameters
-    ----------
-    blocks : RowBlocks
-        The samples, dense or CSR.
-    mean : ndarray of shape (n_features,)
-        Taken from every sample.
-    known : aligned values
-        Cost of the loss times the label of each labeled sample, 0 on the others.
-    is_sparse : bool, default=False
-        Whether steps are taken by conjugate gradients, as they are for sparse samples in memory.
+    ``mean`` is taken from every sample, dense or CSR. ``known`` are aligned values: cost of the loss times
+    the label of each labeled sample, 0 on the others. ``is_sparse`` says whether steps are taken by conjugate
+    gradients, as they are for sparse samples in memory.
 
     Examples
     --------
     >>> import numpy as np
     >>> from weakly.rows._blocks import ArrayBlocks
     >>> from weakly.svm._summed_rows import SummedRows
-    >>> rows = ArrayBlocks(np.array([[3.0], [1.0]]), block_rows=1)
-    >>> SummedRows(rows, mean=np.array([2.0]), known=np.zeros(2)).values(np.array([10.0])).tolist()
+    >>> blocks = ArrayBlocks(np.array([[3.0], [1.0]]), block_rows=1)
+    >>> rows = SummedRows(blocks, mean=np.array([2.0]), known=np.array([1e6, -1e6]))
+    >>> rows.values(np.array([10.0])).tolist()
     [10.0, -10.0]
+    >>> fit = rows.fit(labels=np.zeros(2), cost=0.0)
+    >>> fit.theta.round(3).tolist(), round(fit.offset, 3)
+    ([1.0], 0.0)
     """
 
     blocks: RowBlocks
@@ -80,36 +77,9 @@ class SummedRows:
     ) -> RowFit:
         """Fit a linear SVM with the squared hinge.
 
-        Parameters
-        ----------
-        labels : aligned values
-            Labels from -1 to 1 of the unlabeled samples: one between counts for both signs, as a probability
-            does.
-        cost : float
-            Cost of the loss of the unlabeled samples.
-        start : RowFit, optional
-            Where to begin; at 0 by default.
-        tol : float, default=1e-6
-            Largest norm of the gradient, relative to the weights or the pull of the samples, whichever is
-            larger.
-        max_iter : int, default=200
-            Most steps.
-
-        Returns
-        -------
-        RowFit
-            The SVM.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from weakly.rows._blocks import ArrayBlocks
-        >>> from weakly.svm._summed_rows import SummedRows
-        >>> blocks = ArrayBlocks(np.array([[3.0], [1.0]]), block_rows=1)
-        >>> rows = SummedRows(blocks, mean=np.array([2.0]), known=np.array([1e6, -1e6]))
-        >>> fit = rows.fit(labels=np.zeros(2), cost=0.0)
-        >>> fit.theta.round(3).tolist(), round(fit.offset, 3)
-        ([1.0], 0.0)
+        ``labels`` of the unlabeled samples, whose loss has a ``cost``, are from -1 to 1: one between counts
+        for both signs, as a probability does. ``tol`` is the largest norm of the gradient, relative to the
+        weights or the pull of the samples, whichever is larger.
         """
         return minimize_rows(_SummedSteps(self, labels, cost), start=start, tol=tol, max_iter=max_iter)
 

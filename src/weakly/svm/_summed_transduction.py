@@ -24,20 +24,9 @@ from weakly.svm._transduction_problem import Found
 class SummedTransduction:
     """The problem of one class against the others, as a ``TransductionProblem``.
 
-    Parameters
-    ----------
-    rows : SummedRows
-        The samples, centered on the unlabeled ones, and the labels that are known.
-    cost : float
-        Cost ``C*`` of an unlabeled sample.
-    share : float
-        Share of positive labels among the unlabeled samples.
-    least, most : int
-        Bounds of their number.
-    n_unlabeled : int
-        Number of unlabeled samples.
-    labeled_cost : float
-        Sum of the costs of the labeled samples.
+    The samples are centered on the unlabeled ones, of which each has the cost ``C*``. ``share`` is that of
+    positive labels among them, and ``least`` and ``most`` bound their number. ``labeled_cost`` is the sum of
+    the costs of the labeled samples.
 
     Examples
     --------

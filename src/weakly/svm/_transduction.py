@@ -1,4 +1,4 @@
-"""What transductive SVMs with kernels and on sparse samples share: from labels to problems and back."""
+"""What SVMs that label samples share; and transductive ones: from labels to problems and back."""
 
 import warnings
 from collections.abc import Mapping
@@ -25,14 +25,45 @@ from weakly.svm._transduction_search import solve_transduction
 _FIRST_TOLD = ("interrupted", "stopped", "max_iter", "converged")  # of problems that ended differently
 
 
-@fill_doc
-class TransductiveClassifier(ScoredClassifier, KernelEstimator):
-    """One problem per class, or one for two classes, and one assignment of samples to classes at the end."""
+class LabelingClassifier(ScoredClassifier, KernelEstimator):
+    """Labels of the unlabeled samples, each at a cost, in class proportions that are known or expected."""
 
     _parameter_constraints: dict = {
         **KernelEstimator._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+    }
+
+    def _prepare(self, X, y, sample_weight, progress):
+        """Stages 1 to 3 for samples in memory: labels, costs of all samples, and the space over them."""
+        X = self._check_rows(X, y)
+        weights = check_sample_weight(sample_weight, X)
+        labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
+        self._meet(labels)
+        costs = sample_costs(self.C, self.C_unlabeled_, weights, labels)
+        with progress.stage("space"):
+            space = build_in_range(lambda: self._space(X), X.dtype)
+        return labels, costs, space, X.dtype
+
+    def _meet(self, labels):
+        """What labels alone decide."""
+        self.class_prior_ = self._class_prior(labels)
+        self.C_unlabeled_ = self._unlabeled_cost(labels)
+        self.classes_ = labels.classes
+
+    def _class_prior(self, labels):
+        return prior_of(self.class_prior, labels)
+
+    def _unlabeled_cost(self, labels):
+        return unlabeled_cost(self.C, self.C_unlabeled, labels)
+
+
+@fill_doc
+class TransductiveClassifier(LabelingClassifier):
+    """One problem per class, or one for two classes, and one assignment of samples to classes at the end."""
+
+    _parameter_constraints: dict = {
+        **LabelingClassifier._parameter_constraints,
         "class_prior": [
             StrOptions({"labeled"}),
             Interval(Real, 0, 1, closed="neither"),
@@ -58,24 +89,12 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
 
     def _fit_rows(self, X, y, sample_weight):
         """The fit, for samples in memory."""
-        X = self._check_rows(X, y)
-        weights = check_sample_weight(sample_weight, X)
-        labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
-        self._meet(labels)
-        costs = sample_costs(self.C, self.C_unlabeled_, weights, labels)
         progress = Progress(type(self).__name__, self.verbose)
-        with progress.stage("space"):
-            space = build_in_range(lambda: self._space(X), X.dtype)
+        labels, costs, space, dtype = self._prepare(X, y, sample_weight, progress)
         ground = Ground(space, np.flatnonzero(labels.codes < 0))
         self._search(labels, lambda signs, share: Transduction(ground, signs, costs, share), progress)
-        self._publish(space, ground.unlabeled, X.dtype)
+        self._publish(space, ground.unlabeled, dtype)
         return self
-
-    def _meet(self, labels):
-        """What labels alone decide."""
-        self.class_prior_ = self._expected_shares(labels)
-        self.C_unlabeled_ = self._unlabeled_cost(labels)
-        self.classes_ = labels.classes
 
     def _search(self, labels, pose, progress):
         """Pose the problem of each class and solve it."""
@@ -89,13 +108,10 @@ class TransductiveClassifier(ScoredClassifier, KernelEstimator):
         self.n_iter_ = self.result_.n_iter
         self.temperature_ = prior_temperature(len(self.classes_))
 
-    def _expected_shares(self, labels):
+    def _class_prior(self, labels):
         if isinstance(self.class_prior, str):
             return expected_prior(np.bincount(labels.labeled_codes, minlength=labels.n_classes))
-        return prior_of(self.class_prior, labels)
-
-    def _unlabeled_cost(self, labels):
-        return unlabeled_cost(self.C, self.C_unlabeled, labels)
+        return super()._class_prior(labels)
 
     def _solver(self, n_problems):
         """What solves the problem of a class."""

@@ -92,12 +92,7 @@ class TransductionProblem(Protocol):
 class Ground:
     """Samples that are to be labeled, and the spaces over them: the same for all classes.
 
-    Parameters
-    ----------
-    space : KernelSpace or FeatureSpace
-        Functions over all samples, in float64 where it is dense.
-    unlabeled : ndarray of shape (n_unlabeled,)
-        Samples without a label.
+    ``space`` has the functions over all samples, in float64 where it is dense.
     """
 
     space: KernelSpace | FeatureSpace
@@ -159,29 +154,20 @@ class Ground:
 class Transduction:
     """The problem of one class against the others.
 
-    Parameters
-    ----------
-    ground : Ground
-        The samples.
-    label_set : SignSet
-        Known signs, and the bounds of the number of positive ones among the others.
-    costs : ndarray of shape (n_rows,)
-        ``C`` of each labeled sample, and ``C*``, the same for all unlabeled ones.
-    share : float
-        Share of positive signs among the unlabeled samples, of which the bounds are the rounding.
+    ``label_set`` has the known signs, and the bounds of the number of positive ones among the others; they
+    are the rounding of ``share``, that of positive signs. ``costs`` are ``C`` of each labeled sample, and
+    ``C*``, the same for all unlabeled ones.
 
     Examples
     --------
     >>> import numpy as np
     >>> from weakly.solvers._label_sets import SignSet
-    >>> from weakly.svm._transduction_problem import Ground, Transduction
-    >>> from weakly.svm._transduction_search import solve_transduction
     >>> from weakly.spaces import FeatureSpace
+    >>> from weakly.svm._transduction_problem import Ground, Transduction
     >>> ground = Ground(FeatureSpace(np.array([[-2.0], [2.0], [-1.5], [1.5]])), np.array([2, 3]))
     >>> signs = SignSet(np.array([0, 1]), np.array([-1.0, 1.0]), n_rows=4, least=1, most=1)
-    >>> problem = Transduction(ground, signs, np.ones(4), share=0.5)
-    >>> solve_transduction(problem, "switching").detail.labels.tolist()
-    [[-1.0, 1.0, -1.0, 1.0]]
+    >>> Transduction(ground, signs, np.ones(4), share=0.5).best_labels(np.array([0, 0, 0.1, 0.2])).tolist()
+    [-1.0, 1.0, -1.0, 1.0]
     """
 
     ground: Ground

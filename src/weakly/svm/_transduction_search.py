@@ -57,22 +57,12 @@ def solve_transduction(
 ) -> SolverResult:
     """Find signs of the unlabeled samples, and the SVM for them.
 
-    Parameters
-    ----------
-    problem : TransductionProblem
-        The problem.
-    optimizer : str, default="annealing"
-        One of the table above; "annealing" and "multi_switch" for samples in blocks.
-    tol : float, default=1e-4
-        Largest norm of the gradient of the SVM, relative to that of its function.
-    callback : callable, optional
-        ``callback(n)`` after stage ``n`` of the search, and with 0 before it; True stops it.
+    ``optimizer`` is one of the table above; "annealing" and "multi_switch" for samples in blocks. ``tol`` is
+    the largest norm of the gradient of the SVM, relative to that of its function. ``callback(n)`` is called
+    after stage ``n`` of the search, and with 0 before it; True stops it.
 
-    Returns
-    -------
-    SolverResult
-        ``detail.labels`` has the signs of all samples in memory, ``objective`` is ``J`` for the labels found
-        and for the better ones that their SVM led to.
+    ``detail.labels`` has the signs of all samples in memory, ``objective`` is ``J`` for the labels found and
+    for the better ones that their SVM led to.
 
     Examples
     --------

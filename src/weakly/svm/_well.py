@@ -1,32 +1,32 @@
 """Support vector machine with unlabeled samples, as a convex mixture of labelings."""
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 
-from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly.estimators._base import ScoredClassifier, class_codes, unlabeled_cost
+from weakly._compat import Interval
+from weakly.estimators._base import class_codes
 from weakly.estimators._calibration import prior_temperature, probabilities
-from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
+from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.estimators._mixture import LabelMixture
 from weakly.kernels import resolve_kernel
-from weakly.rows._labels import encode_labels
 from weakly.solvers._cutting_plane import cut_labels
 from weakly.solvers._label_machine import supervised_scores
 from weakly.solvers._label_sets import SignSet
-from weakly.solvers._range import build_in_range, labeled_costs, sample_costs
+from weakly.solvers._range import labeled_costs
 from weakly.spaces import FeatureSpace
 from weakly.svm._aligned_labels import AlignedLabels
 from weakly.svm._primal_labelings import PrimalMixtures
 from weakly.svm._primal_mixture import fit_mixture
+from weakly.svm._transduction import LabelingClassifier
 
 _SUPERVISED_TOL = 1e-8
 
 
 @fill_doc
-class WellSVC(ScoredClassifier, LabelMixture):
+class WellSVC(LabelingClassifier, LabelMixture):
     """Support vector machine whose unlabeled samples get the labels that leave the widest margin.
 
     Over all ways to label the unlabeled samples with given class proportions, and over mixtures of such
@@ -124,8 +124,7 @@ class WellSVC(ScoredClassifier, LabelMixture):
 
     _parameter_constraints: dict = {
         **LabelMixture._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "C_unlabeled": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        **LabelingClassifier._parameter_constraints,
         "refine": [Interval(Integral, 0, None, closed="left")],
         "class_prior": CLASS_PRIOR_CONSTRAINTS,
     }
@@ -188,14 +187,8 @@ class WellSVC(ScoredClassifier, LabelMixture):
 
         %(fitted)s
         """
-        X = self._check_rows(X, y)
-        weights = check_sample_weight(sample_weight, X)
-        labels = encode_labels(y, unlabeled=self.unlabeled, weights=weights)
-        self._meet(labels)
-        costs = sample_costs(self.C, self.C_unlabeled_, weights, labels)
         progress = Progress(type(self).__name__, self.verbose)
-        with progress.stage("space"):
-            space = build_in_range(lambda: self._space(X), X.dtype)
+        labels, costs, space, dtype = self._prepare(X, y, sample_weight, progress)
         with progress.stage("labelings"):
             anything = SignSet(labels.labeled, labels.targets()[:, 0], len(costs), 0, len(costs))
             machine = self._machine(space, anything, costs, self.offset)
@@ -203,14 +196,8 @@ class WellSVC(ScoredClassifier, LabelMixture):
                 self._solve(machine, signs, n_positive, labels.labeled, progress.count)
                 for signs, n_positive in zip(labels.targets().T, self._counts(labels), strict=True)
             ]
-        self._publish(space, machine, columns, X.dtype)
+        self._publish(space, machine, columns, dtype)
         return self
-
-    def _meet(self, labels):
-        """What labels alone decide."""
-        self.class_prior_ = prior_of(self.class_prior, labels)
-        self.C_unlabeled_ = unlabeled_cost(self.C, self.C_unlabeled, labels)
-        self.classes_ = labels.classes
 
     def _counts(self, labels):
         """Fewest and most positive samples among the unlabeled, of each problem."""

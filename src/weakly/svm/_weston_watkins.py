@@ -1,17 +1,61 @@
-"""Multi-class support vector machine."""
+"""Support vector machines over pairs of classes: what they share, and the one of labeled samples."""
 
-from numbers import Real
+import warnings
+from numbers import Integral, Real
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly.estimators._base import KernelEstimator
+from weakly.estimators._base import KernelEstimator, ScoredClassifier
+from weakly.estimators._calibration import prior_temperature
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.solvers._range import build_in_range
-from weakly.svm._pairwise import MACHINE_CONSTRAINTS, PairwiseClassifier
+from weakly.svm._weston_watkins_solver import solve_weston_watkins
+
+
+class PairwiseClassifier(ScoredClassifier):
+    """A kernel estimator whose classes are told apart pair by pair, all at once."""
+
+    _parameter_constraints: dict = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+    _is_linear_always = False
+
+    def _solve_pairs(self, space, costs, progress):
+        """Publish the functions for these costs, and return their decisions on the rows of the space."""
+        with progress.stage("machine"):
+            result = solve_weston_watkins(
+                space, costs, tol=self.tol, max_iter=self.max_iter, callback=progress.count
+            )
+        self._publish_pairs(result, space.function(result.x.astype(space.dtype)))
+        return self._decide(space.scores(result.x))
+
+    def _publish_pairs(self, result, function):
+        if result.status in ("max_iter", "stalled"):
+            warnings.warn(
+                f"{type(self).__name__} ended at a relative duality gap of {result.criterion[-1]:.2g}: "
+                f"centre and scale the columns, or raise max_iter (now {self.max_iter}) or tol (now "
+                f"{self.tol:.2g}).",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        self.result_ = result
+        self.n_iter_ = result.n_iter
+        self.temperature_ = prior_temperature(result.x.shape[1])
+        self._function = function
+
+    def _decisions(self, X):
+        return self._decide(self._score(X))
+
+    def _decide(self, scores):
+        """Classes at the margin differ by 2, as +1 and -1 do; of two classes the second says all."""
+        scores = 2 * (scores + self.result_.intercept.astype(scores.dtype))
+        return scores[:, 1:] if scores.shape[1] == 2 else scores
 
 
 @fill_doc
@@ -75,11 +119,9 @@ class WestonWatkinsSVC(PairwiseClassifier, KernelEstimator):
 
     _parameter_constraints: dict = {
         **KernelEstimator._parameter_constraints,
-        **MACHINE_CONSTRAINTS,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        **PairwiseClassifier._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
-    del _parameter_constraints["unlabeled"]
 
     def __init__(
         self,

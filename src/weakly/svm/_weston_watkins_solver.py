@@ -50,26 +50,13 @@ def solve_weston_watkins(
     what changed is passed on once. A pass costs the product of the kernel with the coefficients of the rows
     that changed, or of the features.
 
-    Parameters
-    ----------
-    space : KernelSpace or FeatureSpace
-        The space of each function.
-    costs : ndarray of shape (n_rows, n_classes)
-        Costs, not negative; a row of zeros has no part in it.
-    start : ndarray of shape (n_pairs,), optional
-        The ``detail.dual`` of a result for costs that are positive at the same places.
-    tol : float, default=1e-3
-        Largest duality gap relative to the objective.
-    max_iter : int, default=10000
-        Most passes over all rows.
-    callback : callable, optional
-        Called after every pass; the method stops where it returns True.
+    Costs have a column per class and are not negative; a row of zeros has no part in it. ``start`` is the
+    ``detail.dual`` of a result for costs that are positive at the same places. ``tol`` is the largest duality
+    gap relative to the objective, ``max_iter`` the most passes over all rows; the method stops where
+    ``callback()``, after every pass, returns True.
 
-    Returns
-    -------
-    SolverResult
-        ``x`` has a column of parameters for each class and ``intercept`` an entry; both sum to 0 over the
-        classes. ``criterion`` is the relative duality gap.
+    ``x`` has a column of parameters for each class and ``intercept`` an entry; both sum to 0 over the
+    classes. ``criterion`` is the relative duality gap.
 
     Examples
     --------

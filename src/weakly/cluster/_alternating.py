@@ -1,23 +1,162 @@
-"""Maximum-margin clustering by its classics: cutting planes, regressions in turn, a semi-definite program."""
+"""Clusters by turns of labels and functions: kernel k-means, cutting planes, regressions on labels."""
 
 from numbers import Real
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from weakly._compat import Interval, StrOptions
 from weakly.cluster._base import BoundedClustering, Clusters, SplittingClustering, functions_of
 from weakly.cluster._iterative_svr_solver import solve_iterative_svr
+from weakly.cluster._kernel_means_solver import seeded_codes, solve_kernel_means
 from weakly.cluster._margin_planes import solve_margin_planes
-from weakly.cluster._margin_sdp import solve_margin_sdp
+from weakly.cluster._starts import aligned_codes, near_codes
 from weakly.estimators._docstrings import fill_doc
-from weakly.kernels import resolve_kernel
-from weakly.rows._blocks import dense_bytes, require_fit
-from weakly.spaces import exact_space
 
-_N_GRAMS = 21  # matrices of the size of the kernel at the same time: two points, a step and their factors
-_ALIKE = 1e-12  # share of a kernel that may be left of it by rounding once it is centered
-_SMALLER = "cluster a sample of the rows and find the clusters of the others by predict"
+
+@fill_doc
+class KernelKMeans(BoundedClustering):
+    """Clusters around means in the space of a kernel.
+
+    It minimizes the sum over samples of the squared distance to the mean of their cluster, where distances
+    and means are those of the images of samples under a kernel; with a linear one this is k-means.
+
+    Parameters
+    ----------
+    %(n_clusters)s
+    balance : float or None, default=None
+        How far the sizes of clusters may be from equal ones, as a fraction of these; ``None`` leaves them
+        free.
+    init : {"k-means++", "random", "alignment"} or array-like of shape (n_samples,), default="k-means++"
+        First clusters: samples around others that are far from each other, or that are drawn at random; those
+        of ``n_init`` random ones of equal size that the kernel is best aligned with, from which a single run
+        starts; or labels from 0.
+    n_init : int, default=10
+        Number of runs, of which the best counts, or of random clusters that "alignment" compares.
+    %(cluster_kernel)s
+    max_iter : int, default=300
+        Maximum number of rounds of a run.
+    tol : float, default=1e-5
+        Gain of a round, relative to the spread of all samples, at which a run ends.
+    %(verbose)s
+    %(random_state_of_clusters)s
+
+    Attributes
+    ----------
+    %(labels_)s
+    inertia_ : float
+        Sum of the squared distances of samples to the means of their clusters.
+    %(shares_)s
+    free_shares_ : ndarray of shape (n_clusters,)
+        Proportions of the clusters by the nearest mean, before ``balance`` is enforced.
+    threshold_ : float or ndarray of shape (n_clusters,)
+        What scores are lowered by to keep to ``balance``; part of ``decision_function``.
+    %(features_in_)s
+    %(kernel_)s
+    result_ : SolverResult
+        Report of the solver for the best run, with the sums that all runs reached.
+    n_iter_ : int
+        Number of rounds of the best run.
+
+    See Also
+    --------
+    WellClustering : Clusters by their margins.
+
+    Notes
+    -----
+    Runs share their products with the kernel. An empty cluster gets the sample that adds the least by it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_circles
+    >>> from sklearn.metrics import adjusted_rand_score
+    >>> from weakly import KernelKMeans
+    >>> X, y = make_circles(200, factor=0.1, noise=0.05, random_state=0)
+    >>> model = KernelKMeans(gamma=3.0, random_state=0).fit(X)
+    >>> adjusted_rand_score(y, model.labels_)
+    1.0
+    """
+
+    _parameter_constraints: dict = {
+        **BoundedClustering._parameter_constraints,
+        "balance": [Interval(Real, 0, 1, closed="left"), None],
+        "init": [StrOptions({"k-means++", "random", "alignment"}), "array-like"],
+    }
+    _inits = "'k-means++', 'random', 'alignment'"
+
+    def __init__(
+        self,
+        n_clusters=2,
+        *,
+        balance=None,
+        init="k-means++",
+        n_init=10,
+        kernel="rbf",
+        gamma="mean-distance",
+        degree=3,
+        coef0=1.0,
+        approximation="auto",
+        n_components=1000,
+        max_iter=300,
+        tol=1e-5,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.balance = balance
+        self.init = init
+        self.n_init = n_init
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.approximation = approximation
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _bounds(self, n_rows):
+        return (1, n_rows) if self.balance is None else super()._bounds(n_rows)
+
+    def _find(self, space, given, progress):
+        least, most = self._bounds(space.n_rows)
+        result = solve_kernel_means(
+            space,
+            self._starts(space, given, least, most),
+            self.n_clusters,
+            least=least,
+            most=most,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            callback=progress.count,
+        )
+        theta, offset = result.x, result.intercept
+        if self.n_clusters <= 2:
+            theta, offset = theta[:, [-1]] - theta[:, [0]], offset[[-1]] - offset[[0]]
+        elif not space.has_gram and sp.issparse(space.features):
+            # As if samples had been centered, which dense ones are.
+            mean = np.asarray(space.features.mean(axis=0)).ravel()
+            theta, offset = theta - mean[:, None], offset + mean @ mean / 2
+        return Clusters(theta, offset, space.scores(theta) + offset, result)
+
+    def _publish(self, space, found, given):
+        names = super()._publish(space, found, given)
+        nearness = space.scores(found.result.x) + found.result.intercept
+        own = nearness[np.arange(space.n_rows), np.argsort(names)[self.labels_]]
+        self.inertia_ = float(space.squared_norms().sum() - 2 * own.sum())
+
+    def _starts(self, space, given, least, most):
+        if given is not None:
+            return near_codes(space, given, self.n_clusters, least, most)[None]
+        rng = check_random_state(self.random_state)
+        if self.init == "alignment":
+            return aligned_codes(space, self.n_clusters, rng, self.n_init)[None]
+        spread_out = self.init == "k-means++"
+        return seeded_codes(space, self.n_clusters, self.n_init, rng, spread_out=spread_out)
 
 
 @fill_doc
@@ -85,12 +224,6 @@ class CuttingPlaneMaxMarginClustering(BoundedClustering):
     >>> adjusted_rand_score(y, model.labels_) > 0.95
     True
     """
-
-    _parameter_constraints: dict = {
-        **BoundedClustering._parameter_constraints,
-        "init": [StrOptions({"spectral", "alignment", "kmeans"}), "array-like"],
-    }
-    _inits = "'spectral', 'alignment', 'kmeans'"
 
     def __init__(
         self,
@@ -263,137 +396,3 @@ class IterativeSVRClustering(SplittingClustering):
         )
         scores = space.scores(result.x) + result.intercept
         return Clusters(result.x, result.intercept, scores, result, result.detail.labels[0])
-
-
-@fill_doc
-class GeneralizedMaxMarginClustering(BoundedClustering):
-    """Two clusters by the convex relaxation of a margin between them.
-
-    With scores ``z = f + b`` of the samples it bounds ::
-
-        ||f||^2 / 2  +  balance_cost (sum_i z_i)^2  +  C sum_i max(1 - z_i^2, 0)
-
-    from below by a semi-definite program with one variable for each sample, and takes scores from its
-    solution. There is nothing to start from and no local minimum, but no approximation of large kernels
-    either.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Cost of the loss of a sample.
-    %(balance)s
-    balance_cost : float or "auto", default="auto"
-        Cost of scores whose sum is not 0. "auto" makes scores that are all alike cost as much as those of an
-        average function.
-    %(kernel)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        %(gamma)s
-    %(polynomial)s
-    ridge : float, default=1e-6
-        Added to the diagonal of the centered kernel, in units of its mean.
-    max_iter : int, default=100
-        Maximum number of steps of the solver.
-    tol : float, default=1e-4
-        Relative duality gap.
-    %(verbose)s
-
-    Attributes
-    ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each training sample, 0 or 1. The first sample is in cluster 0.
-    %(shares_)s
-    free_shares_ : ndarray of shape (2,)
-        Proportions of the clusters by the sign of the scores, before ``balance`` is enforced.
-    %(cluster_function_)s
-    result_ : SolverResult
-        Report of the solver: bounds after each step, their gaps, and why it stopped.
-    n_iter_ : int
-        Number of steps.
-
-    See Also
-    --------
-    WellClustering : Another relaxation, for more samples.
-
-    Notes
-    -----
-    The method of [gmmc]_. Its program is solved here by steps of an interior point method that cost a few
-    products of matrices of the size of the kernel each: no conic solver is needed. Scores are the
-    leading eigenvector of the matrix of the relaxed problem.
-
-    References
-    ----------
-    .. [gmmc] H. Valizadegan, R. Jin, "Generalized maximum margin clustering and unsupervised kernel
-       learning", Advances in Neural Information Processing Systems 19, 2007.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_blobs
-    >>> from sklearn.metrics import adjusted_rand_score
-    >>> from weakly import GeneralizedMaxMarginClustering
-    >>> X, y = make_blobs([60, 40], centers=[[-3, 0], [3, 0]], random_state=0)
-    >>> model = GeneralizedMaxMarginClustering().fit(X)
-    >>> adjusted_rand_score(y, model.labels_) > 0.95
-    True
-    """
-
-    _parameter_constraints: dict = {
-        **BoundedClustering._parameter_constraints,
-        "balance_cost": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-    }
-
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        balance=0.3,
-        balance_cost="auto",
-        kernel="rbf",
-        gamma="mean-distance",
-        degree=3,
-        coef0=1.0,
-        ridge=1e-6,
-        max_iter=100,
-        tol=1e-4,
-        verbose=0,
-    ):
-        self.C = C
-        self.balance = balance
-        self.balance_cost = balance_cost
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.ridge = ridge
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-
-    def _space(self, X):
-        n_bytes = dense_bytes(X.shape[0], X.shape[0], copies=_N_GRAMS)
-        require_fit(n_bytes, f"a semi-definite program on {X.shape[0]} rows", _SMALLER)
-        self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
-        return exact_space(X, self.kernel_, _SMALLER)
-
-    def _unfinished(self, results):
-        if results[0].converged or results[0].status in ("stopped", "interrupted"):
-            return ""
-        gap, n_steps = results[0].criterion[-1], results[0].n_iter
-        return f"stopped after {n_steps} steps at a gap of {gap:.1g}: scale columns, raise max_iter or tol."
-
-    def _find(self, space, given, progress):
-        machine = self._centered(space, *self._bounds(space.n_rows))
-        if np.trace(machine.kernel) <= _ALIKE * np.trace(space.gram):
-            raise ValueError("All samples are the same to the kernel: raise gamma, or choose another kernel.")
-        # What centering leaves of the rounding of a kernel must not make it indefinite.
-        rounding = 4 * np.finfo(np.float64).eps * space.n_rows * np.abs(space.gram).max()
-        result = solve_margin_sdp(
-            machine.kernel,
-            float(self.C),
-            balance_cost=None if isinstance(self.balance_cost, str) else float(self.balance_cost),
-            ridge=max(self.ridge, rounding / machine.kernel.diagonal().mean()),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            callback=progress.count,
-        )
-        return functions_of(machine, result.x[None], result, result.intercept)
