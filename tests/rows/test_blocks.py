@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from weakly.rows._blocks import dense_bytes, fits, memory_limit, require_fit
+from weakly.rows._arrays import dense_bytes, fits, memory_limit, require_fit
 
 
 @pytest.fixture

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from weakly.rows._blocks import ArrayBlocks
-from weakly.rows._keys import first_keys, row_keys
+from weakly.rows._blocks import ArrayBlocks, first_keys, row_keys
 
 
 @pytest.mark.parametrize("n_first", [1, 100, 500])

@@ -12,7 +12,7 @@ from weakly.cluster._margin_planes import solve_margin_planes
 from weakly.cluster._margin_sdp import solve_margin_sdp
 from weakly.estimators._docstrings import fill_doc
 from weakly.kernels import resolve_kernel
-from weakly.rows._blocks import dense_bytes, require_fit
+from weakly.rows._arrays import dense_bytes, require_fit
 from weakly.spaces import exact_space
 
 _N_GRAMS = 21  # matrices of the size of the kernel at the same time: two points, a step and their factors

@@ -11,7 +11,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from weakly.datasets._common import check_integer, check_number, draw_partial_labels
 from weakly.estimators._docstrings import fill_doc
-from weakly.rows._labels import mask_labels
+from weakly.rows._selection import mask_labels
 
 
 def make_two_moons(n_samples=200, *, n_per_class=1, noise=0.1, random_state=None):

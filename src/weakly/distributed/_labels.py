@@ -11,9 +11,8 @@ import dask.array as da
 import numpy as np
 
 from weakly.distributed._blocks import DaskBlocks
-from weakly.rows._blocks import is_collection
-from weakly.rows._labels import LabelList, encode_known
-from weakly.rows._unlabeled import array_of, find_unlabeled, marker_hint
+from weakly.rows._arrays import is_collection
+from weakly.rows._labels import LabelList, array_of, encode_known, find_unlabeled, marker_hint
 
 
 def labels_of(

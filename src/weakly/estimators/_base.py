@@ -20,10 +20,18 @@ from weakly.graphs import AnchorGraph, Graph, affinity_graph, anchor_graph, neig
 from weakly.graphs._anchor_map import ANCHOR_WEIGHTS
 from weakly.graphs._graph import WEIGHTS
 from weakly.kernels import resolve_kernel
-from weakly.rows._blocks import canonical, dense_bytes, fits, is_collection
-from weakly.rows._device import follow, is_tensor, resolve_device, to_host
-from weakly.rows._magnitude import squarable
-from weakly.rows._unlabeled import take_labeled
+from weakly.rows._arrays import (
+    canonical,
+    dense_bytes,
+    fits,
+    is_collection,
+    is_tensor,
+    resolve_device,
+    squarable,
+    to_host,
+)
+from weakly.rows._device import follow
+from weakly.rows._selection import take_labeled
 from weakly.spaces import FeatureSpace, build_space
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}

@@ -18,10 +18,9 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from weakly.graphs._anchor_map import AnchorMap, learn_anchors, main_anchors, weight_matrix, weight_statistics
-from weakly.rows._arrays import PlacedMatrix, cast, namespace
+from weakly.rows._arrays import cast, dense, dtype_of, namespace, resolve_device, squarable
 from weakly.rows._blocks import ArrayBlocks
-from weakly.rows._device import dtype_of, resolve_device, to_device
-from weakly.rows._magnitude import squarable
+from weakly.rows._device import PlacedMatrix, to_device
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +102,7 @@ class AnchorLaplacian:
 
 def _feature_sums(features: Any, weights: sp.csr_array, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``F'DF`` and ``Z'F`` of a block."""
-    features = cast(features.toarray() if sp.issparse(features) else features, np.float64)
+    features = cast(dense(features), np.float64)
     xp = namespace(features)
     carried = xp.operator(weights.T.astype(np.float64), np.float64) @ features
     return features.T @ (xp.place(own, np.float64)[:, None] * features), carried

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import gen_batches
 
-from weakly.rows._device import import_torch, to_device, to_host
+from weakly.rows._arrays import to_host
+from weakly.rows._device import import_torch, to_device
 
 _SPARE = 8  # candidates beyond those asked for, among which exact distances choose
 _BLOCK_ENTRIES = {"cpu": 2**23, "cuda": 2**28}  # numbers held for a block of rows

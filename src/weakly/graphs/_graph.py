@@ -10,10 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from weakly.graphs._edges import edge_distances, edge_weights, normalized
-from weakly.graphs._search import neighbors_within, search_neighbors
-from weakly.rows._device import resolve_device
-from weakly.rows._magnitude import is_count, is_positive, squarable
+from weakly.graphs._neighbors import (
+    edge_distances,
+    edge_weights,
+    neighbors_within,
+    normalized,
+    search_neighbors,
+)
+from weakly.rows._arrays import is_count, is_positive, resolve_device, squarable
 
 WEIGHTS = ("self-tuning", "binary", "rbf", "cosine")
 LAPLACIANS = ("symmetric", "unnormalized", "random-walk")

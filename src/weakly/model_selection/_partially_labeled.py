@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from weakly.estimators._docstrings import fill_doc
 from weakly.rows._labels import encode_labels
-from weakly.rows._unlabeled import samples_of, take_labeled
+from weakly.rows._selection import samples_of, take_labeled
 
 
 def _can(method):

@@ -11,7 +11,7 @@ from weakly._compat import Interval, StrOptions
 from weakly.estimators._docstrings import fill_doc
 from weakly.multi_instance._base import BagClassifier
 from weakly.multi_instance._diverse_density_solver import solve_diverse_density
-from weakly.rows._blocks import dense_bytes, require_fit
+from weakly.rows._arrays import dense_bytes, require_fit
 
 _N_ARRAYS = 30  # of the size of the starts that a search holds
 _LARGEST_SCALE = 1e50  # whose powers a search can compute with

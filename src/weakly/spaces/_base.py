@@ -14,8 +14,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from weakly.graphs._anchors import AnchorLaplacian
-from weakly.rows._arrays import cast, namespace
-from weakly.rows._device import dtype_of, to_host
+from weakly.rows._arrays import cast, dense, dtype_of, namespace, to_host
 from weakly.spaces._protocols import Factor, NormalEquations
 
 BLOCK_ROWS = 4096  # new rows scored at a time
@@ -392,7 +391,3 @@ def too_uneven(largest: float, ambient: float, graph: float) -> ValueError:
         f"graph_penalty={graph:.2g}: center and scale X, use float64, or bring the penalties nearer to each "
         "other."
     )
-
-
-def dense(matrix: Any) -> np.ndarray:
-    return matrix.toarray() if sp.issparse(matrix) else matrix

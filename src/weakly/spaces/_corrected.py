@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from weakly.rows._arrays import cast, namespace
-from weakly.rows._device import dtype_of
+from weakly.rows._arrays import cast, dtype_of, namespace
 from weakly.spaces._base import ScoreFunction
 
 

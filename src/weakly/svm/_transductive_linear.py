@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from weakly._compat import StrOptions
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import Progress, atomic_fit
-from weakly.rows._magnitude import occupied_columns, pick_columns
+from weakly.rows._arrays import occupied_columns, pick_columns
 from weakly.solvers._range import labeled_costs
 from weakly.spaces import FeatureSpace, ScoreFunction
 from weakly.svm._aligned_labels import AlignedLabels

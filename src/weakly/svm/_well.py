@@ -6,8 +6,7 @@ import numpy as np
 
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly.estimators._base import ScoredClassifier, class_codes, unlabeled_cost
-from weakly.estimators._calibration import prior_temperature, probabilities
-from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
+from weakly.estimators._calibration import CLASS_PRIOR_CONSTRAINTS, prior_of, prior_temperature, probabilities
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.estimators._mixture import LabelMixture
