@@ -331,11 +331,7 @@ class ScoredClassifier(ClassifierMixin):
 
         Parameters
         ----------
-        %(X_new)s
-
-        Returns
-        -------
-        ndarray or dask array of shape (n_samples,)
+        %(of_each_sample)s
             Labels.
         """
         return follow(self._labels_of(self._decisions(X)), X)
@@ -368,13 +364,7 @@ class ScoredClassifier(ClassifierMixin):
             Test samples; bags as in ``fit``, of a classifier of bags.
         y : array-like of shape (n_samples,)
             True labels. Samples with the marker of ``unlabeled`` are left out, where the estimator has it.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights.
-
-        Returns
-        -------
-        float
-            Proportion of the labeled samples that are predicted right.
+        %(accuracy)s
         """
         if not hasattr(self, "unlabeled"):
             return super().score(X, y, sample_weight)

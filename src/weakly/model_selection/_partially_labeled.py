@@ -78,8 +78,7 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+        %(samples)s
         %(y)s
 
         %(fitted)s
@@ -106,8 +105,7 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+        %(samples)s
 
         Returns
         -------
@@ -117,13 +115,13 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self._ask("predict", X)
 
     @_can("predict_proba")
+    @fill_doc
     def predict_proba(self, X):
         """Estimate class probabilities.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+        %(samples)s
 
         Returns
         -------
@@ -133,13 +131,13 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self._ask("predict_proba", X)
 
     @_can("decision_function")
+    @fill_doc
     def decision_function(self, X):
         """Score samples.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+        %(samples)s
 
         Returns
         -------
@@ -157,13 +155,7 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             Test samples.
         y : array-like of shape (n_samples,)
             True labels; samples with the marker of ``unlabeled`` are left out.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights.
-
-        Returns
-        -------
-        float
-            Proportion of the labeled samples that are predicted right.
+        %(accuracy)s
         """
         return super().score(*take_labeled(X, y, sample_weight, unlabeled=self.unlabeled))
 

@@ -50,7 +50,21 @@ class RowBlocks(Protocol):
     def of(self, aligned: Any) -> RowBlocks: ...
 
 
-class ArrayBlocks:
+class BlocksOf:
+    """Blocks of rows that are one array, of NumPy, SciPy or Dask."""
+
+    X: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.X.dtype
+
+
+class ArrayBlocks(BlocksOf):
     """Blocks of rows in memory, or of a memory-mapped file.
 
     Parameters
@@ -72,14 +86,6 @@ class ArrayBlocks:
     def __init__(self, X: Any, block_rows: int = BLOCK_ROWS) -> None:
         self.X = X
         self.block_rows = block_rows
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.X.dtype
 
     def reduce(self, function: Callable[..., Any], *aligned: Any) -> Any:
         """Sum a function of blocks, which returns an array, a number or a tuple of them."""
