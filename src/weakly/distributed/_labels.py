@@ -80,8 +80,7 @@ def targets_of(
     >>> import dask.array as da
     >>> import numpy as np
     >>> from weakly.distributed import rows_of, targets_of
-    >>> blocks = rows_of(da.ones((4, 1), chunks=(2, 1)))
-    >>> targets_of(np.array([0.5, np.nan, np.nan, 2.5]), blocks)[:2]
+    >>> targets_of(np.array([0.5, np.nan, np.nan, 2.5]), rows_of(da.ones((4, 1), chunks=(2, 1))))[:2]
     (array([0, 3]), array([0.5, 2.5]))
     """
     return _gather(y, blocks, unlabeled, sample_weight)[:3]

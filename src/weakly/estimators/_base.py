@@ -313,12 +313,7 @@ class ScoredClassifier(ClassifierMixin):
     def decision_function(self, X):
         """Score samples: positive for the second of two classes, else one column per class.
 
-        Parameters
-        ----------
-        %(X_new)s
-
-        Returns
-        -------
+        %(of_new_samples)s
         ndarray or dask array of shape (n_samples,) or (n_samples, n_classes)
             Scores; where the estimator normalizes them by class proportions, after that.
         """
@@ -329,9 +324,8 @@ class ScoredClassifier(ClassifierMixin):
     def predict(self, X):
         """Predict the class of samples.
 
-        Parameters
-        ----------
-        %(of_each_sample)s
+        %(of_new_samples)s
+        ndarray or dask array of shape (n_samples,)
             Labels.
         """
         return follow(self._labels_of(self._decisions(X)), X)
@@ -344,12 +338,7 @@ class ScoredClassifier(ClassifierMixin):
         samples where each can be scored by a model without it, under a prior that decides when labels are
         very few.
 
-        Parameters
-        ----------
-        %(X_new)s
-
-        Returns
-        -------
+        %(of_new_samples)s
         ndarray or dask array of shape (n_samples, n_classes)
             Rows sum to 1; the largest entry is the predicted class.
         """

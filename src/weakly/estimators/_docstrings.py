@@ -113,6 +113,20 @@ Returns
 -------
 matplotlib Axes
     The picture.""",
+    "of_samples": """\
+Parameters
+----------
+%(samples)s
+
+Returns
+-------""",
+    "of_new_samples": """\
+Parameters
+----------
+%(X_new)s
+
+Returns
+-------""",
     "of_each_sample": """\
 %(X_new)s
 

@@ -103,12 +103,7 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict(self, X):
         """Predict the class of samples.
 
-        Parameters
-        ----------
-        %(samples)s
-
-        Returns
-        -------
+        %(of_samples)s
         ndarray of shape (n_samples,)
             Labels.
         """
@@ -119,12 +114,7 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         """Estimate class probabilities.
 
-        Parameters
-        ----------
-        %(samples)s
-
-        Returns
-        -------
+        %(of_samples)s
         ndarray of shape (n_samples, n_classes)
             As the meta-estimator gives them.
         """
@@ -135,12 +125,7 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X):
         """Score samples.
 
-        Parameters
-        ----------
-        %(samples)s
-
-        Returns
-        -------
+        %(of_samples)s
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             As the meta-estimator gives them.
         """
