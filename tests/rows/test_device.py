@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from tests.samples import four_digits
 from weakly import ExclusiveLaplacianSVC, LaplacianRLSClassifier, LaplacianRLSRegressor, LaplacianSVC
 from weakly.graphs import anchor_graph, neighbor_graph
-from weakly.graphs._brute_force import nearest_on_device
+from weakly.graphs._neighbors import nearest_on_device
 from weakly.kernels import Kernel, resolve_kernel
 from weakly.rows._arrays import require_fit, resolve_device, to_host
 from weakly.rows._device import free_bytes
@@ -255,7 +255,7 @@ def test_rows_too_many_for_the_memory(monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_neighbours_are_the_nearest(dtype, monkeypatch):
-    monkeypatch.setattr("weakly.graphs._brute_force._BLOCK_ENTRIES", {"cpu": 500})  # several blocks
+    monkeypatch.setattr("weakly.graphs._neighbors._DEVICE_ENTRIES", {"cpu": 500})  # several blocks
     X = np.random.default_rng(1).normal(size=(60, 5)).astype(dtype) + dtype(100)  # far from the origin
     X[7] = X[3]
     neighbors, distances = nearest_on_device(X, 4, "cpu")

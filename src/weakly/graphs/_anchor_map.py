@@ -15,7 +15,7 @@ from sklearn.utils.extmath import randomized_svd, row_norms
 
 from weakly._compat import openmp_after_fork
 from weakly.graphs._anchor_kernels import add_gram, least_columns, reconstruct, squared_lengths
-from weakly.graphs._brute_force import nearest_centres
+from weakly.graphs._neighbors import nearest_centres
 from weakly.rows._arrays import (
     dense_bytes,
     is_count,
