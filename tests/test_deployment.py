@@ -50,11 +50,11 @@ def run_from(site, code, temporary):
 KEYS = """
 import numpy as np
 import weakly
-from weakly.rows import _keys
+from weakly.rows import _blocks
 for name in weakly.__all__:
     getattr(weakly, name)
-_keys.row_keys(np.eye(3))
-print(weakly.__file__, sum(_keys._dense_keys.stats.cache_hits.values()))
+_blocks.row_keys(np.eye(3))
+print(weakly.__file__, sum(_blocks._dense_keys.stats.cache_hits.values()))
 """
 
 
@@ -68,7 +68,7 @@ def test_without_a_writable_directory_code_is_kept_in_a_private_temporary_one(un
     (kept,) = temporary.iterdir()
     assert kept.name == f"weakly-{os.getuid()}"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
-    assert list(kept.rglob("_keys._dense_keys-*.nbc"))
+    assert list(kept.rglob("_blocks._dense_keys-*.nbc"))
 
 
 def test_without_any_writable_directory_code_is_compiled_again(unwritable, tmp_path):
@@ -81,7 +81,7 @@ def test_code_is_kept_beside_the_sources_where_they_are_writable(tmp_path):
     shutil.copytree(PACKAGE, tmp_path / "weakly", ignore=shutil.ignore_patterns("__pycache__"))
     done = run_from(tmp_path, KEYS, tmp_path)
     assert done.returncode == 0, done.stderr
-    assert list((tmp_path / "weakly" / "rows" / "__pycache__").glob("_keys._dense_keys-*.nbc"))
+    assert list((tmp_path / "weakly" / "rows" / "__pycache__").glob("_blocks._dense_keys-*.nbc"))
     assert not list(tmp_path.glob("weakly-*"))
 
 

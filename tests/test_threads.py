@@ -17,13 +17,14 @@ from sklearn.cluster import MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
 from weakly import FewLabelClassifier, ProbabilisticLabelSVC, _threads
+from weakly._compat import openmp_after_fork
 from weakly._compile import njit
-from weakly._threads import openmp_after_fork, run_parallel
+from weakly._threads import run_parallel
 from weakly.boosting._objectives import ExpectationObjective, PriorObjective
 from weakly.graphs import anchor_graph, neighbor_graph, radius_graph
 from weakly.graphs._cell_kernels import divisive_clusters
-from weakly.graphs._search import find_neighbors
-from weakly.rows._keys import row_keys
+from weakly.graphs._neighbors import find_neighbors
+from weakly.rows._blocks import row_keys
 
 needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="forks are the way of Linux")
 

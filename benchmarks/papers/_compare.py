@@ -177,11 +177,9 @@ def compare(paper: Paper, table: Table, results: str | Path) -> Comparison:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from benchmarks.papers import Paper, compare, run
-    >>> paper = Paper.demo()
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     summary = run(paper, repeats=2, results=folder)
+    >>> from benchmarks.papers import compare
+    >>> from benchmarks.papers._run import demo_results
+    >>> with demo_results() as (paper, folder):
     ...     len(compare(paper, paper.tables[0], folder).records)
     2
     """

@@ -233,11 +233,9 @@ def render(paper: Paper, table: Table, results: str | Path = RESULTS, *, plot: b
 
     Examples
     --------
-    >>> import tempfile
-    >>> from benchmarks.papers import Paper, render, run
-    >>> paper = Paper.demo()
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     summary = run(paper, repeats=2, results=folder)
+    >>> from benchmarks.papers import render
+    >>> from benchmarks.papers._run import demo_results
+    >>> with demo_results() as (paper, folder):
     ...     [path.name for path in render(paper, paper.tables[0], folder, plot=False)]
     ['t1.md']
     """
@@ -281,11 +279,9 @@ def report(papers: Iterable[Paper], results: str | Path = RESULTS) -> Path:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from benchmarks.papers import Paper, report, run
-    >>> paper = Paper.demo()
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     summary = run(paper, repeats=2, results=folder)
+    >>> from benchmarks.papers import report
+    >>> from benchmarks.papers._run import demo_results
+    >>> with demo_results() as (paper, folder):
     ...     report([paper], folder).name
     'README.md'
     """

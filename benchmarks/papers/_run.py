@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 import random
+import tempfile
 import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -175,6 +176,15 @@ def run(
     stored = sum(outcome.status == "stored" for outcome in outcomes)
     failures = tuple(outcome for outcome in outcomes if outcome.status == "failed")
     return Summary(total, total - stored - len(failures), stored, failures)
+
+
+@contextmanager
+def demo_results() -> Iterator[tuple[Paper, Path]]:
+    """A small paper and the folder of its results, for as long as an example needs them."""
+    with tempfile.TemporaryDirectory() as folder:
+        paper = Paper.demo()
+        run(paper, repeats=2, results=folder)
+        yield paper, Path(folder)
 
 
 def result_path(results: str | Path, paper: Paper, table: Table) -> Path:

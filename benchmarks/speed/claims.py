@@ -47,25 +47,21 @@ def laplacian_svc(**params: Any) -> Any:
 def _claims_of(name: str, make: Callable[..., Any], first_limit: float) -> list[Claim]:
     nystroem = partial(make, approximation="nystroem", n_components=1000, random_state=0)
     return [
-        Claim(
-            name=f"{name}-exact",
-            statement="exact fit, neighbour search included, against a Gram matrix and its Cholesky factor; "
-            "USPS 0, 1, 4, 9 (4495 rows)",
-            dataset="usps",
-            rows=usps,
-            ours=partial(first_fit, make, 5),
-            rival=gram_and_cholesky,
-            ratio_limit=first_limit,
-        ),
-        Claim(
-            name=f"{name}-again",
-            statement="second exact fit, other labels on the same rows, against a Gram matrix and its "
-            "Cholesky factor; USPS 0, 1, 4, 9 (4495 rows)",
-            dataset="usps",
-            rows=usps,
-            ours=partial(second_fit, make, 5),
-            rival=gram_and_cholesky,
-            ratio_limit=0.3,
+        *(
+            Claim(
+                name=f"{name}-{suffix}",
+                statement=f"{what}, against a Gram matrix and its Cholesky factor; "
+                "USPS 0, 1, 4, 9 (4495 rows)",
+                dataset="usps",
+                rows=usps,
+                ours=partial(fit, make, 5),
+                rival=gram_and_cholesky,
+                ratio_limit=limit,
+            )
+            for suffix, what, fit, limit in (
+                ("exact", "exact fit, neighbour search included", first_fit, first_limit),
+                ("again", "second exact fit, other labels on the same rows", second_fit, 0.3),
+            )
         ),
         Claim(
             name=f"{name}-nystroem",

@@ -1,7 +1,11 @@
-"""The only file that may touch private names of scikit-learn."""
+"""Where scikit-learn needs care: its threads in forks, and private names, which only this file touches."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,8 +14,16 @@ from sklearn.metrics._pairwise_distances_reduction import ArgKmin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
+from threadpoolctl import ThreadpoolController
 
-__all__ = ["Interval", "StrOptions", "check_params", "check_sample_weight", "nearest_rows"]
+__all__ = [
+    "Interval",
+    "StrOptions",
+    "check_params",
+    "check_sample_weight",
+    "nearest_rows",
+    "openmp_after_fork",
+]
 
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-30, 1e30  # of a sample that has one
 _SEARCH_MB = 128  # for distances of a chunk of rows to all others; 1024 by default, and no faster
@@ -76,3 +88,37 @@ def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
             "are beyond floating point numbers: divide them by their mean, and set the smallest to 0."
         )
     return weights.astype(X.dtype)
+
+
+@contextmanager
+def openmp_after_fork() -> Iterator[None]:
+    """Let other libraries use OpenMP: on one thread in a forked child, elsewhere on all.
+
+    scikit-learn searches for neighbors on the threads of GNU OpenMP. A child has none of its parent's, which
+    that library does not notice: it waits for them without end, unless it is not to use any.
+
+    Yields
+    ------
+    None
+        While the limit holds.
+    """
+    if not _is_forked:
+        yield
+        return
+    with _openmp().limit(limits=1, user_api="openmp"):
+        yield
+
+
+@cache
+def _openmp() -> ThreadpoolController:
+    return ThreadpoolController()  # looks through all libraries of the process, which takes milliseconds
+
+
+def _after_fork() -> None:
+    global _is_forked
+    _is_forked = True
+
+
+_is_forked = False
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numba
-from threadpoolctl import ThreadpoolController
 
-__all__ = ["GRAIN", "openmp_after_fork", "run_parallel"]
+__all__ = ["GRAIN", "run_parallel"]
 
 GRAIN = 500  # samples that are worth a thread, where each takes a microsecond at most
 _SHARES = 8  # stretches for each thread, so that none waits long for another at the end
@@ -110,36 +108,9 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(_most_threads() - 1, 1), thread_name_prefix="weakly")
 
 
-@contextmanager
-def openmp_after_fork() -> Iterator[None]:
-    """Let other libraries use OpenMP: on one thread in a forked child, elsewhere on all.
-
-    scikit-learn searches for neighbors on the threads of GNU OpenMP. A child has none of its parent's, which
-    that library does not notice: it waits for them without end, unless it is not to use any.
-
-    Yields
-    ------
-    None
-        While the limit holds.
-    """
-    if not _is_forked:
-        yield
-        return
-    with _openmp().limit(limits=1, user_api="openmp"):
-        yield
-
-
-@cache
-def _openmp() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all libraries of the process, which takes milliseconds
-
-
 def _after_fork() -> None:
-    global _is_forked
-    _is_forked = True
     _pool.cache_clear()  # its threads stayed behind
 
 
-_is_forked = False
 if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_after_fork)

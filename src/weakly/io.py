@@ -23,7 +23,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 import weakly
 from weakly._files import draft_of
-from weakly.rows._blocks import is_collection
+from weakly.rows._arrays import is_collection
 
 __all__ = ["load", "save", "trusted_types"]
 
@@ -38,9 +38,9 @@ _PARTS = {
     "weakly.graphs._anchors": ("AnchorGraph",),
     "weakly.estimators._calibration": ("Moments",),
     "weakly.auto._anchor_kernels": ("AnchorLinks",),
+    "weakly.auto._bank": ("NeighborLinks",),
     "weakly.auto._blend": ("BlendFunction",),
     "weakly.auto._few_label": ("Evidence",),
-    "weakly.auto._neighbor_kernels": ("NeighborLinks",),
     "weakly.auto._spectra": ("Clusterings", "DistanceKernel"),
     "weakly.auto._views": ("Carried", "Columns", "FirstDirections", "Preparation", "Projection", "Reference"),
     "weakly.boosting._boost": ("Ensemble",),

@@ -16,7 +16,8 @@ from sklearn.metrics import pairwise
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
 
-from weakly.rows._device import is_tensor, to_device, to_host
+from weakly.rows._arrays import dense, is_tensor, to_host
+from weakly.rows._device import to_device
 
 __all__ = ["Kernel", "resolve_kernel"]
 
@@ -106,7 +107,7 @@ class Kernel:
     def _call_function(self, X: Any, Y: Any) -> np.ndarray:
         assert self.function is not None
         gram: Any = self.function(X, Y)
-        gram = np.asarray(gram.toarray() if sp.issparse(gram) else gram, dtype=X.dtype)
+        gram = np.asarray(dense(gram), dtype=X.dtype)
         if gram.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
                 f"kernel returned an array of shape {gram.shape} for {X.shape[0]} and {Y.shape[0]} rows: "
@@ -129,7 +130,7 @@ def _near_origin(X: Any, Y: Any) -> tuple[Any, Any]:
     center = others.mean(axis=0, dtype=np.float64).astype(others.dtype)
     if Y is None:
         return others - center, None
-    return (X.toarray() if sp.issparse(X) else X) - center, others - center
+    return dense(X) - center, others - center
 
 
 def _filled(X: Any) -> Any:

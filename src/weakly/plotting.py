@@ -9,8 +9,8 @@ from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from weakly.estimators._docstrings import fill_doc
-from weakly.rows._magnitude import squarable
-from weakly.rows._unlabeled import find_unlabeled
+from weakly.rows._arrays import squarable
+from weakly.rows._labels import find_unlabeled
 
 __all__ = ["plot_regions", "plot_transduction", "project"]
 

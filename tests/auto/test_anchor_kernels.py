@@ -17,8 +17,7 @@ from weakly.auto._anchor_kernels import AnchorLinks
 from weakly.auto._kernels import Size
 from weakly.graphs._anchor_map import AnchorMap
 from weakly.model_selection import LabelDraws
-from weakly.rows._blocks import ArrayBlocks
-from weakly.rows._keys import row_keys
+from weakly.rows._blocks import ArrayBlocks, row_keys
 
 N_ROWS = 300
 

@@ -16,7 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 import weakly
 from weakly import LaplacianSVC, TransductiveLinearSVC, encode_labels
 from weakly.distributed import DaskBlocks, checked_rows, labels_of, rows_of
-from weakly.rows._blocks import ArrayBlocks, is_collection
+from weakly.rows._arrays import is_collection
+from weakly.rows._blocks import ArrayBlocks
 
 from .test_linear import classes, sparse_chunks
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weakly import LaplacianSVC, ProbabilisticLabelSVC, TotalVariationRLSClassifier, TransductiveSVC, WellSVC
-from weakly.estimators._class_prior import check_class_prior
+from weakly.estimators._calibration import check_class_prior
 
 CLASSES = np.array(["cat", "dog", "owl"])
 

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from tests.oracles.brute_graph import joined, neighbor_affinity, radius_affinity, reachable, roughness
 from weakly.graphs import Graph, affinity_graph, neighbor_graph, radius_graph
-from weakly.graphs._search import find_neighbors
+from weakly.graphs._neighbors import find_neighbors
 
 X = np.random.default_rng(0).normal(size=(40, 5))
 DISTANCES = cdist(X, X)

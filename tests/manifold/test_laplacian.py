@@ -19,7 +19,7 @@ from weakly import LaplacianRLSClassifier, LaplacianRLSRegressor, LaplacianSVC
 from weakly.datasets import make_two_moons
 from weakly.graphs import neighbor_graph
 from weakly.model_selection import LabelDraws, PartiallyLabeledKFold
-from weakly.rows._labels import mask_labels
+from weakly.rows._selection import mask_labels
 from weakly.spaces import build_space
 
 CLASSIFIERS = [

@@ -8,8 +8,7 @@ import scipy.sparse as sp
 import torch
 
 from weakly.graphs import anchor_graph, neighbor_graph
-from weakly.rows._arrays import cast, namespace, namespace_on
-from weakly.rows._device import to_host
+from weakly.rows._arrays import cast, namespace, namespace_on, to_host
 from weakly.solvers import Edges, prox_total_variation
 from weakly.solvers._tv_prox import ascend_columns
 

@@ -15,9 +15,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from tests.samples import four_digits
 from weakly import ExclusiveLaplacianSVC, LaplacianRLSClassifier, LaplacianRLSRegressor, LaplacianSVC
 from weakly.graphs import anchor_graph, neighbor_graph
-from weakly.graphs._brute_force import nearest_on_device
+from weakly.graphs._neighbors import nearest_on_device
 from weakly.kernels import Kernel, resolve_kernel
-from weakly.rows._device import free_bytes, require_room, resolve_device, to_host
+from weakly.rows._arrays import require_fit, resolve_device, to_host
+from weakly.rows._device import free_bytes
 from weakly.solvers import solve_conjugate
 from weakly.spaces import (
     CorrectedSpace,
@@ -243,18 +244,18 @@ model.to_numpy().predict(X)
 
 def test_rows_too_many_for_the_memory(monkeypatch):
     with pytest.raises(MemoryError, match="lower it, or raise the limit"):
-        require_room(2**50, "cpu", "a matrix", "lower it")
+        require_fit(2**50, "a matrix", "lower it", "cpu")
     assert free_bytes("cpu") is None
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (5 * 2**30, 8 * 2**30))
-    require_room(4 * 2**30, "cuda:0", "a matrix", "lower it")
+    require_fit(4 * 2**30, "a matrix", "lower it", "cuda:0")
     with pytest.raises(MemoryError, match=r"a matrix needs 6 GB and cuda:0 has 5 GB left: lower it\."):
-        require_room(6 * 2**30, "cuda:0", "a matrix", "lower it")
+        require_fit(6 * 2**30, "a matrix", "lower it", "cuda:0")
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_neighbours_are_the_nearest(dtype, monkeypatch):
-    monkeypatch.setattr("weakly.graphs._brute_force._BLOCK_ENTRIES", {"cpu": 500})  # several blocks
+    monkeypatch.setattr("weakly.graphs._neighbors._DEVICE_ENTRIES", {"cpu": 500})  # several blocks
     X = np.random.default_rng(1).normal(size=(60, 5)).astype(dtype) + dtype(100)  # far from the origin
     X[7] = X[3]
     neighbors, distances = nearest_on_device(X, 4, "cpu")

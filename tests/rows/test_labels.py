@@ -9,8 +9,8 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
 
 from weakly import LabelView, encode_labels
-from weakly.rows._labels import mask_labels
-from weakly.rows._unlabeled import find_unlabeled
+from weakly.rows._labels import find_unlabeled
+from weakly.rows._selection import mask_labels
 
 NAN = float("nan")
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from weakly import ExclusiveLaplacianSVC, FewLabelClassifier, LaplacianRLSClassifier, LaplacianSVC
 from weakly._compat import check_sample_weight
 from weakly.graphs import neighbor_graph
-from weakly.rows._magnitude import squarable
+from weakly.rows._arrays import squarable
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

@@ -1,6 +1,7 @@
 """Newton's method over rows against a convex solver, closed forms and itself in other spaces."""
 
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import cvxpy as cp
@@ -369,9 +370,10 @@ def test_nothing_is_written_to():
         fit_rows(space, replace(loss, positive=2 * loss.positive), start=fit)
 
 
-ENTRIES = pytest.mark.parametrize("entries", [np.float32, np.float64])
-INDEX = pytest.mark.parametrize("index", [np.int32, np.int64])
-SHAPES = pytest.mark.parametrize("shape", [(13, 7), (5, 40), (1, 1)])
+SPARSE_ROWS = pytest.mark.parametrize(
+    ("entries", "index", "shape"),
+    list(product([np.float32, np.float64], [np.int32, np.int64], [(13, 7), (5, 40), (1, 1)])),
+)
 
 
 def sparse_rows(rng, n_rows, n_columns, entries, index):
@@ -387,9 +389,7 @@ def some_of(rng, n_rows):
     return np.arange(n_rows), rng.permutation(n_rows)[: n_rows // 2], np.zeros(0, dtype=int)
 
 
-@ENTRIES
-@INDEX
-@SHAPES
+@SPARSE_ROWS
 def test_products_with_sparse_rows(entries, index, shape):
     rng = np.random.default_rng(shape)
     dense, X = sparse_rows(rng, *shape, entries, index)
@@ -430,9 +430,7 @@ def test_products_without_rows():
     np.testing.assert_array_equal(row_sum(*rows, np.zeros(0), 3), np.zeros(3))
 
 
-@ENTRIES
-@INDEX
-@SHAPES
+@SPARSE_ROWS
 def test_centered_rows_are_rows_less_a_mean(entries, index, shape):
     rng = np.random.default_rng(shape)
     dense, X = sparse_rows(rng, *shape, entries, index)

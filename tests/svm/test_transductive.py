@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 import weakly.svm._transduction as transduction
 import weakly.svm._transductive as transductive
 from weakly import TransductiveLinearSVC, TransductiveSVC, WellSVC
-from weakly.estimators._class_prior import expected_prior
+from weakly.estimators._calibration import expected_prior
 from weakly.exceptions import FitInterruptedWarning
 from weakly.model_selection import PartiallyLabeledKFold
 from weakly.svm._branch_and_bound import solve_branch_and_bound

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from benchmarks.papers._model import ACCURACY, Paper, Table, table_of
@@ -110,27 +111,24 @@ FIFTY = _sets(
     targets={(AUTO, "g50c"): 5.6, (AUTO, "text1"): 7.0, (AUTO, "uspst"): 11.5},
     differs=_differs.FIFTY,
 )
-DIGITS = _table(
+_of_each_class = partial(_table, evaluate=per_class_accuracy, **ACCURACY)
+DIGITS = _of_each_class(
     key="digits",
     caption="scikit-learn's digits",
     columns=("2",),
-    evaluate=per_class_accuracy,
     settings=_settings(data={"name": "digits", "divide_by": 16}, full=True),
     targets={(AUTO, "2"): 91.5},
-    **ACCURACY,
     differs=_differs.DIGITS,
 )
-MNIST = _table(
+MNIST = _of_each_class(
     key="mnist",
     caption="MNIST, all 70,000 rows",
     columns=("10",),
-    evaluate=per_class_accuracy,
     settings={
         row: {"data": {"name": "mnist", "divide_by": 255, "dtype": "float32"}, **method}
         for row, method in _few(effort="fast").items()
     },
     targets={(AUTO, "10"): 93.0},
-    **ACCURACY,
     repeats=3,
     quick_repeats=1,
     datasets=("mnist",),

@@ -15,10 +15,9 @@ from benchmarks.papers._protocols import _class_of, _rows, method_of
 from benchmarks.papers.fewlabel._fit import _error, _filled, _partial, _per_class, _share
 from weakly import encode_labels
 from weakly.auto import build_bank
-from weakly.auto._bank import pose
+from weakly.auto._bank import NeighborBank, pose
 from weakly.auto._blend import Average, Fits, average
 from weakly.auto._choice import choose
-from weakly.auto._neighbor_kernels import NeighborBank
 from weakly.auto._refits import refit
 from weakly.rows._blocks import ArrayBlocks
 

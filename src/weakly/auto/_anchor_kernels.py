@@ -20,8 +20,9 @@ from weakly.auto._kernels import SEARCH_COMPONENTS, Basis, Candidate, KernelBank
 from weakly.auto._spectra import Clusterings
 from weakly.auto._views import Carried, Reference, ViewMap, Views
 from weakly.graphs._anchor_map import AnchorMap, learn_anchors, weight_statistics
-from weakly.rows._blocks import ArrayBlocks, RowBlocks, canonical
-from weakly.rows._device import dtype_of, is_tensor, to_device, to_host
+from weakly.rows._arrays import canonical, dtype_of, is_tensor, to_host
+from weakly.rows._blocks import ArrayBlocks, RowBlocks
+from weakly.rows._device import to_device
 from weakly.spaces import Coordinates
 
 N_ANCHORS = 2000

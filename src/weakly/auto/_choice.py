@@ -25,7 +25,7 @@ from scipy.special import gammaln, log_softmax, logsumexp, ndtr, softmax
 from sklearn.utils import gen_batches
 
 from weakly.auto._kernels import Candidate
-from weakly.rows._blocks import dense_bytes, memory_limit
+from weakly.rows._arrays import dense_bytes, memory_limit
 
 PENALTIES = np.logspace(-3, 1, 9)
 MODEL_SCALES = (1.0, 2.0, 4.0)  # of held-out scores in units of their predictive deviation, rule A

@@ -18,12 +18,11 @@ from weakly.auto._kernels import Candidate
 from weakly.auto._refits import Refit, refit_total_variation
 from weakly.auto._views import PREPARATIONS
 from weakly.estimators._base import DeviceMixin, RowEstimator, ScoredClassifier, class_codes
-from weakly.estimators._calibration import fit_temperature, probabilities
-from weakly.estimators._class_prior import check_class_prior, warn_of_unseen
+from weakly.estimators._calibration import check_class_prior, fit_temperature, probabilities, warn_of_unseen
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import Progress, atomic_fit
-from weakly.rows._blocks import ArrayBlocks, is_collection
-from weakly.rows._device import to_host
+from weakly.rows._arrays import is_collection, to_host
+from weakly.rows._blocks import ArrayBlocks
 from weakly.rows._labels import encode_labels
 
 MOST_SCORED = 500  # labels that choose; more only cost time

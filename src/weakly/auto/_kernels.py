@@ -33,9 +33,8 @@ from weakly.auto._spectra import (
     whole,
 )
 from weakly.auto._views import Columns, FirstDirections, Preparation, Projection, Reference, Views
+from weakly.rows._arrays import occupied_columns, to_host
 from weakly.rows._blocks import RowBlocks
-from weakly.rows._device import to_host
-from weakly.rows._magnitude import occupied_columns
 from weakly.spaces import Coordinates, FilteredSpace
 
 WIDTHS = (0.35, 0.7, 1.4)  # of the RBF kernels, in median distances

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from weakly.auto._bank import NEIGHBORS, NeighborBank
 from weakly.auto._blend import Average, Blend, Fits
 from weakly.auto._choice import Problem, success_probabilities
-from weakly.auto._neighbor_kernels import NEIGHBORS, NeighborBank
 from weakly.auto._views import Carried, ViewMap
 from weakly.manifold import TotalVariationRLSClassifier
 from weakly.spaces import Coordinates

@@ -15,9 +15,8 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from weakly.auto._views import Views
 from weakly.graphs import Graph
-from weakly.rows._arrays import namespace
-from weakly.rows._blocks import ArrayBlocks, dense_bytes, memory_limit
-from weakly.rows._device import dtype_of, to_host
+from weakly.rows._arrays import dense_bytes, dtype_of, memory_limit, namespace, to_host
+from weakly.rows._blocks import ArrayBlocks
 
 _DENSE_ROWS = 3000  # to which eigenvectors of a graph come from a dense matrix
 _ROWS_PER_CLUSTER = 5  # at least, on average

@@ -19,9 +19,9 @@ from sklearn.preprocessing import Normalizer, StandardScaler, normalize
 from sklearn.utils import gen_batches
 
 from weakly.graphs._anchor_map import weight_matrix
+from weakly.rows._arrays import pick_columns
 from weakly.rows._blocks import BLOCK_ROWS, ArrayBlocks
 from weakly.rows._device import to_device
-from weakly.rows._magnitude import pick_columns
 
 PREPARATIONS = ("auto", "standardize", "normalize", "tf-idf", "raw")
 _MANY_COLUMNS = 16  # from which it can be told whether columns share one scale

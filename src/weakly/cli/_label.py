@@ -10,12 +10,11 @@ from rich.progress import track
 from weakly.cli._console import SafeConsole
 from weakly.cli._errors import UserError
 from weakly.cli._files import STANDARD_STREAM, replacing, require_different, require_free
-from weakly.cli._json import summary_json
 from weakly.cli._labeling import label_table
 from weakly.cli._pictures import require_plotting
 from weakly.cli._predict import check_save_path, save_model
 from weakly.cli._report import N_LEAST_SURE, write_report
-from weakly.cli._summary import print_summary
+from weakly.cli._summary import print_summary, summary_json
 from weakly.cli._tables import output_path, read_table
 
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 import weakly
 from weakly.cli._errors import UserError, did_you_mean
-from weakly.rows._blocks import dense_bytes, require_fit
+from weakly.rows._arrays import dense_bytes, require_fit
 
 DEFAULT_METHOD = "few-label"
 

@@ -1,19 +1,23 @@
-"""Tables in and out: text, Parquet and Excel, every cell and header that is not ours untouched."""
+"""Tables in and out: text, Parquet and Excel, every cell and header that is not ours untouched.
+
+Of an Excel workbook it is the first sheet; only the cells that were filled are written, the others stay.
+"""
 
 from __future__ import annotations
 
 import gzip
 import io
 import sys
+import warnings
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from zipfile import BadZipFile
 
 import pandas as pd
 
 from weakly.cli._errors import UserError, did_you_mean
-from weakly.cli._excel import parse_workbook, write_workbook
 from weakly.cli._files import STANDARD_STREAM, replacing, require_different, require_free
 from weakly.cli._text import DEFAULT_DIALECT, SEPARATORS, Dialect, parse_text
 
@@ -116,8 +120,57 @@ def _read_parquet(raw):
 
 
 def _read_workbook(raw):
-    cells, notes = parse_workbook(raw)
-    return Table(cells, partial(write_workbook, raw=raw, cells=cells), tuple(notes))
+    """Read the first sheet.
+
+    The index counts the rows of the sheet from 0, the header's, for ``_write_workbook`` to find them again.
+    """
+    _require_openpyxl()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of openpyxl, about features that hold no cells
+            with pd.ExcelFile(io.BytesIO(raw), engine="openpyxl") as book:
+                names = book.sheet_names
+                rows = pd.read_excel(book, header=None, dtype=object, keep_default_na=False, na_values=[""])
+    except (BadZipFile, LookupError, SyntaxError, TypeError):  # the third of broken XML
+        raise UserError("the file is no Excel workbook, or damaged.") from None
+    if rows.empty:
+        raise UserError(f"the first sheet, {names[0]!r}, is empty: a table has a header and rows.")
+    heads = ["" if pd.isna(head) else str(head) for head in rows.iloc[0]]
+    cells = rows.iloc[1:].dropna(how="all").set_axis(heads, axis=1)
+    notes = (f"of {len(names)} sheets the first one, {names[0]!r}, is used.",) if len(names) > 1 else ()
+    return Table(cells, partial(_write_workbook, raw=raw, cells=cells), notes)
+
+
+def _write_workbook(frame, file, *, raw, cells):
+    """Write the workbook again with new columns and the cells that differ from those read."""
+    from openpyxl import load_workbook
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        book = load_workbook(io.BytesIO(raw))
+    sheet = book.worksheets[0]
+    for place, name in enumerate(frame.columns):
+        column = frame.iloc[:, place]
+        if place < cells.shape[1]:
+            column = column[column.notna() & (column != cells.iloc[:, place])]
+        else:
+            _set(sheet.cell(1, place + 1), name)
+        for row, value in column.items():
+            _set(sheet.cell(row + 1, place + 1), value)
+    book.save(file)
+
+
+def _set(cell, value):
+    cell.value = value
+    if isinstance(value, str):
+        cell.data_type = "s"  # text that begins with = is no formula
+
+
+def _require_openpyxl():
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        raise UserError("tables in .xlsx need openpyxl: pip install 'weakly[xlsx]'") from None
 
 
 _COMMA_OR_OTHER, _TAB = tuple(SEPARATORS), ("\t",)

@@ -26,13 +26,13 @@ import scipy.sparse as sp
 from weakly._threads import run_parallel
 from weakly.cluster._absolute_interior import GramSystem, RowSystem, interior_points
 from weakly.cluster._absolute_kernels import absolute_pass
+from weakly.rows._arrays import dense
 from weakly.solvers._box_kernels import SEED
 from weakly.solvers._hinge_dual import balanced
 from weakly.solvers._hinge_kernels import each_column
 from weakly.solvers._result import DualPoint, SolverResult
 from weakly.solvers._row_kernels import row_arrays, row_products, row_sum
 from weakly.spaces import FeatureSpace, KernelSpace
-from weakly.spaces._base import dense
 
 _NEGLIGIBLE = 1e-8  # an objective below this part of the cost of all rows is lost in rounding
 _ROUGH = 16.0  # pairs first move up to a violation so many times that which surely is enough

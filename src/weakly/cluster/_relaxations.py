@@ -12,7 +12,7 @@ from weakly.cluster._margin_sdp import solve_margin_sdp
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._mixture import LabelMixture
 from weakly.kernels import resolve_kernel
-from weakly.rows._blocks import dense_bytes, require_fit
+from weakly.rows._arrays import dense_bytes, require_fit
 from weakly.solvers import weigh_labels
 from weakly.solvers._cutting_plane import mixed_coefficients, nearest_label
 from weakly.spaces import exact_space

@@ -11,9 +11,10 @@ from sklearn.utils import Bunch, check_random_state
 
 from weakly.datasets._common import check_integer, check_number, draw_partial_labels
 from weakly.estimators._docstrings import fill_doc
-from weakly.rows._labels import mask_labels
+from weakly.rows._selection import mask_labels
 
 
+@fill_doc
 def make_two_moons(n_samples=200, *, n_per_class=1, noise=0.1, random_state=None):
     """Two interleaved half circles, a few points of each labeled.
 
@@ -25,13 +26,8 @@ def make_two_moons(n_samples=200, *, n_per_class=1, noise=0.1, random_state=None
         Labeled samples of each moon.
     noise : float, default=0.1
         Standard deviation of the Gaussian noise; the moons have radius 1.
-    random_state : int, RandomState instance or None, default=None
-        Seed.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        With the fields ``X`` of shape (n_samples, 2); ``y``, the moon of each sample; ``labeled``, the
+    %(bunch)s
+        ``X`` of shape (n_samples, 2); ``y``, the moon of each sample; ``labeled``, the
         labeled samples; and ``y_partial``, which is ``y`` with -1 on the others.
 
     See Also
@@ -122,6 +118,7 @@ def make_misleading_gaussians(n_samples=200, *, separation=5.0, angle=75.0, rand
     )
 
 
+@fill_doc
 def make_bags(
     n_bags=100, *, n_features=10, bag_sizes=(5, 15), n_positive=None, separation=6.0, random_state=None
 ):
@@ -142,13 +139,8 @@ def make_bags(
         Number of positive bags; ``None`` is half of the bags.
     separation : float, default=6.0
         Distance of the mean of the key instances from that of the others, in standard deviations.
-    random_state : int, RandomState instance or None, default=None
-        Seed.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        With the fields ``X`` of shape (n_instances, n_features), the instances, bag after bag; ``bags``, the
+    %(bunch)s
+        ``X`` of shape (n_instances, n_features), the instances, bag after bag; ``bags``, the
         bag of each instance; ``bag_y``, 1 for positive bags and 0 for negative ones; ``key_instances``, the
         row of the key instance of each positive bag, in the order of the bags; ``y``, 1 for key instances
         and 0 for the others; and ``coef``, the unit direction that tells key instances apart.

@@ -11,12 +11,12 @@ import dask.array as da
 import numpy as np
 import scipy.sparse as sp
 
-from weakly.rows._blocks import add, scattered
+from weakly.rows._blocks import BlocksOf, add, scattered
 
 _FAN_IN = 8  # sums that are added in one task
 
 
-class DaskBlocks:
+class DaskBlocks(BlocksOf):
     """Blocks of a Dask array: the same sums as in memory, by tasks that any scheduler runs.
 
     Parameters
@@ -40,14 +40,6 @@ class DaskBlocks:
 
     def __init__(self, X: da.Array) -> None:
         self.X = X
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.X.dtype
 
     @cached_property
     def starts(self) -> np.ndarray:

@@ -11,9 +11,8 @@ import dask.array as da
 import numpy as np
 
 from weakly.distributed._blocks import DaskBlocks
-from weakly.rows._blocks import is_collection
-from weakly.rows._labels import LabelList, encode_known
-from weakly.rows._unlabeled import array_of, find_unlabeled, marker_hint
+from weakly.rows._arrays import is_collection
+from weakly.rows._labels import LabelList, array_of, encode_known, find_unlabeled, marker_hint
 
 
 def labels_of(
@@ -81,8 +80,7 @@ def targets_of(
     >>> import dask.array as da
     >>> import numpy as np
     >>> from weakly.distributed import rows_of, targets_of
-    >>> blocks = rows_of(da.ones((4, 1), chunks=(2, 1)))
-    >>> targets_of(np.array([0.5, np.nan, np.nan, 2.5]), blocks)[:2]
+    >>> targets_of(np.array([0.5, np.nan, np.nan, 2.5]), rows_of(da.ones((4, 1), chunks=(2, 1))))[:2]
     (array([0, 3]), array([0.5, 2.5]))
     """
     return _gather(y, blocks, unlabeled, sample_weight)[:3]

@@ -20,10 +20,18 @@ from weakly.graphs import AnchorGraph, Graph, affinity_graph, anchor_graph, neig
 from weakly.graphs._anchor_map import ANCHOR_WEIGHTS
 from weakly.graphs._graph import WEIGHTS
 from weakly.kernels import resolve_kernel
-from weakly.rows._blocks import canonical, dense_bytes, fits, is_collection
-from weakly.rows._device import follow, is_tensor, resolve_device, to_host
-from weakly.rows._magnitude import squarable
-from weakly.rows._unlabeled import take_labeled
+from weakly.rows._arrays import (
+    canonical,
+    dense_bytes,
+    fits,
+    is_collection,
+    is_tensor,
+    resolve_device,
+    squarable,
+    to_host,
+)
+from weakly.rows._device import follow
+from weakly.rows._selection import take_labeled
 from weakly.spaces import FeatureSpace, build_space
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
@@ -305,12 +313,7 @@ class ScoredClassifier(ClassifierMixin):
     def decision_function(self, X):
         """Score samples: positive for the second of two classes, else one column per class.
 
-        Parameters
-        ----------
-        %(X_new)s
-
-        Returns
-        -------
+        %(of_new_samples)s
         ndarray or dask array of shape (n_samples,) or (n_samples, n_classes)
             Scores; where the estimator normalizes them by class proportions, after that.
         """
@@ -321,12 +324,7 @@ class ScoredClassifier(ClassifierMixin):
     def predict(self, X):
         """Predict the class of samples.
 
-        Parameters
-        ----------
-        %(X_new)s
-
-        Returns
-        -------
+        %(of_new_samples)s
         ndarray or dask array of shape (n_samples,)
             Labels.
         """
@@ -340,12 +338,7 @@ class ScoredClassifier(ClassifierMixin):
         samples where each can be scored by a model without it, under a prior that decides when labels are
         very few.
 
-        Parameters
-        ----------
-        %(X_new)s
-
-        Returns
-        -------
+        %(of_new_samples)s
         ndarray or dask array of shape (n_samples, n_classes)
             Rows sum to 1; the largest entry is the predicted class.
         """
@@ -360,13 +353,7 @@ class ScoredClassifier(ClassifierMixin):
             Test samples; bags as in ``fit``, of a classifier of bags.
         y : array-like of shape (n_samples,)
             True labels. Samples with the marker of ``unlabeled`` are left out, where the estimator has it.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights.
-
-        Returns
-        -------
-        float
-            Proportion of the labeled samples that are predicted right.
+        %(accuracy)s
         """
         if not hasattr(self, "unlabeled"):
             return super().score(X, y, sample_weight)

@@ -45,6 +45,9 @@ X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features
     "bags": """\
 X : Bags, list of matrices, pair (matrix, ids) or matrix
     Bags.""",
+    "samples": """\
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    Samples.""",
     "y": """\
 y : array-like of shape (n_samples,)
     Labels, with the marker of ``unlabeled`` where unknown.""",
@@ -86,6 +89,14 @@ n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the features, when ``X`` has them.""",
     # Functions
+    "accuracy": """\
+sample_weight : array-like of shape (n_samples,), default=None
+    Weights.
+
+Returns
+-------
+float
+    Proportion of the labeled samples that are predicted right.""",
     "bunch": """\
 random_state : int, RandomState instance or None, default=None
     Seed.
@@ -102,6 +113,20 @@ Returns
 -------
 matplotlib Axes
     The picture.""",
+    "of_samples": """\
+Parameters
+----------
+%(samples)s
+
+Returns
+-------""",
+    "of_new_samples": """\
+Parameters
+----------
+%(X_new)s
+
+Returns
+-------""",
     "of_each_sample": """\
 %(X_new)s
 

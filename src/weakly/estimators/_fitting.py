@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from weakly.exceptions import FitInterruptedWarning
-from weakly.rows._blocks import is_collection
+from weakly.rows._arrays import is_collection
 
 _EVERY = 10  # iterations between two lines
 

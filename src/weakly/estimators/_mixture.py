@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from weakly._compat import Interval, StrOptions
 from weakly.estimators._base import KernelEstimator
-from weakly.rows._blocks import dense_bytes, require_fit
+from weakly.rows._arrays import dense_bytes, require_fit
 from weakly.solvers import KernelMachine, LinearMachine, solve_cutting_plane
 from weakly.solvers._cutting_plane import mixed_coefficients
 

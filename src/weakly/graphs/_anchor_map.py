@@ -13,11 +13,19 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_random_state, gen_batches
 from sklearn.utils.extmath import randomized_svd, row_norms
 
-from weakly._threads import openmp_after_fork
+from weakly._compat import openmp_after_fork
 from weakly.graphs._anchor_kernels import add_gram, least_columns, reconstruct, squared_lengths
-from weakly.graphs._brute_force import nearest_centres
-from weakly.rows._blocks import RowBlocks, dense_bytes, require_fit, sample_rows
-from weakly.rows._magnitude import is_count, is_positive, occupied_columns, pick_columns, squarable
+from weakly.graphs._neighbors import nearest_centres
+from weakly.rows._arrays import (
+    dense_bytes,
+    is_count,
+    is_positive,
+    occupied_columns,
+    pick_columns,
+    require_fit,
+    squarable,
+)
+from weakly.rows._blocks import RowBlocks, sample_rows
 
 ANCHOR_WEIGHTS = ("self-tuning", "binary", "rbf", "cosine", "reconstruction")
 SELECTIONS = ("k-means", "random")

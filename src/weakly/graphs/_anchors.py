@@ -18,10 +18,10 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from weakly.graphs._anchor_map import AnchorMap, learn_anchors, main_anchors, weight_matrix, weight_statistics
-from weakly.rows._arrays import PlacedMatrix, cast, namespace
+from weakly.graphs._graph import Connected
+from weakly.rows._arrays import cast, dense, dtype_of, namespace, resolve_device, squarable
 from weakly.rows._blocks import ArrayBlocks
-from weakly.rows._device import dtype_of, resolve_device, to_device
-from weakly.rows._magnitude import squarable
+from weakly.rows._device import PlacedMatrix, to_device
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +103,14 @@ class AnchorLaplacian:
 
 def _feature_sums(features: Any, weights: sp.csr_array, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``F'DF`` and ``Z'F`` of a block."""
-    features = cast(features.toarray() if sp.issparse(features) else features, np.float64)
+    features = cast(dense(features), np.float64)
     xp = namespace(features)
     carried = xp.operator(weights.T.astype(np.float64), np.float64) @ features
     return features.T @ (xp.place(own, np.float64)[:, None] * features), carried
 
 
 @dataclass(frozen=True, eq=False)
-class AnchorGraph:
+class AnchorGraph(Connected):
     """A graph over rows through anchors.
 
     Parameters
@@ -141,9 +141,6 @@ class AnchorGraph:
     feature_map: AnchorMap
     masses: np.ndarray
     gram: np.ndarray
-
-    def __deepcopy__(self, memo: dict) -> AnchorGraph:
-        return self  # immutable, so that cloning an estimator that holds a graph costs nothing
 
     @property
     def n_rows(self) -> int:
@@ -179,21 +176,6 @@ class AnchorGraph:
             Positive semi-definite.
         """
         return AnchorLaplacian(self.weights, self.masses, self.gram)
-
-    def unreached(self, labeled: np.ndarray) -> np.ndarray:
-        """Mark the rows in components without any labelled row.
-
-        Parameters
-        ----------
-        labeled : ndarray of int
-            Labelled rows.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_rows,)
-            True where no label arrives along the graph.
-        """
-        return ~np.isin(self.components, self.components[labeled])
 
 
 def anchor_graph(

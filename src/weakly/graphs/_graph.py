@@ -4,24 +4,55 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from weakly.graphs._edges import edge_distances, edge_weights, normalized
-from weakly.graphs._search import neighbors_within, search_neighbors
-from weakly.rows._device import resolve_device
-from weakly.rows._magnitude import is_count, is_positive, squarable
+from weakly.graphs._neighbors import (
+    edge_distances,
+    edge_weights,
+    neighbors_within,
+    normalized,
+    search_neighbors,
+)
+from weakly.rows._arrays import is_count, is_positive, resolve_device, squarable
 
 WEIGHTS = ("self-tuning", "binary", "rbf", "cosine")
 LAPLACIANS = ("symmetric", "unnormalized", "random-walk")
 _TUNING_NEIGHBOR = 7  # the local scale of self-tuning weights is the distance to this neighbour
 
 
+class Connected:
+    """What any graph over rows says of its connected components."""
+
+    def __deepcopy__(self, memo: dict) -> Self:
+        return self  # immutable, so that cloning an estimator that holds a graph costs nothing
+
+    @cached_property
+    def components(self) -> np.ndarray:
+        """Index of the connected component of each row."""
+        raise NotImplementedError
+
+    def unreached(self, labeled: np.ndarray) -> np.ndarray:
+        """Mark the rows in components without any labelled row.
+
+        Parameters
+        ----------
+        labeled : ndarray of int
+            Labelled rows.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows,)
+            True where no label arrives along the graph.
+        """
+        return ~np.isin(self.components, self.components[labeled])
+
+
 @dataclass(frozen=True, eq=False)
-class Graph:
+class Graph(Connected):
     """An undirected weighted graph over rows.
 
     Parameters
@@ -45,9 +76,6 @@ class Graph:
     """
 
     affinity: sp.csr_array
-
-    def __deepcopy__(self, memo: dict) -> Graph:
-        return self  # immutable, so that cloning an estimator that holds a graph costs nothing
 
     @property
     def n_rows(self) -> int:
@@ -109,21 +137,6 @@ class Graph:
         entries = np.column_stack([w, -w]).ravel()
         pointers = np.arange(0, 2 * len(w) + 1, 2)
         return sp.csr_array((entries, np.column_stack([i, j]).ravel(), pointers), shape=(len(w), self.n_rows))
-
-    def unreached(self, labeled: np.ndarray) -> np.ndarray:
-        """Mark the rows in components without any labelled row.
-
-        Parameters
-        ----------
-        labeled : ndarray of int
-            Labelled rows.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_rows,)
-            True where no label arrives along the graph.
-        """
-        return ~np.isin(self.components, self.components[labeled])
 
 
 def affinity_graph(affinity: Any) -> Graph:

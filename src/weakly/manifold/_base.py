@@ -13,21 +13,21 @@ from sklearn.exceptions import ConvergenceWarning
 from weakly._compat import Interval, StrOptions, check_sample_weight
 from weakly.estimators._base import GraphEstimator, ScoredClassifier
 from weakly.estimators._calibration import (
+    CLASS_PRIOR_CONSTRAINTS,
     Moments,
     decisions_of,
     fit_temperature,
     match_moments,
+    prior_of,
     prior_temperature,
     probabilities,
 )
-from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.graphs import AnchorGraph, AnchorMap
 from weakly.kernels import resolve_kernel
 from weakly.manifold._simplex_admm import solve_simplex
-from weakly.rows._blocks import dense_bytes, fits, require_fit
-from weakly.rows._device import require_room, to_host
+from weakly.rows._arrays import dense_bytes, fits, require_fit, to_host
 from weakly.rows._labels import encode_labels
 from weakly.solvers import solve_conjugate, solve_restricted
 from weakly.spaces import FeatureSpace, anchor_space, block_anchor_graph, build_space, deform
@@ -204,7 +204,7 @@ class LaplacianModel(GraphEstimator):
             return False
         n_bytes = direct_bytes(space, n_labeled)
         if self._labeled_loss == "hinge" or self.solver not in ("auto", "cg"):
-            require_room(n_bytes, self._device, "the direct solver", _CG_REMEDY)
+            require_fit(n_bytes, "the direct solver", _CG_REMEDY, self._device)
             return True
         return self.solver == "auto" and fits(n_bytes)
 

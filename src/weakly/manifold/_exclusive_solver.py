@@ -13,7 +13,7 @@ from weakly.losses import Loss, resolve_loss
 from weakly.manifold._follow import follow
 from weakly.manifold._metric import Element, Iterates, MetricProblem, descend_accelerated, descend_lbfgs
 from weakly.regularizers import Exclusive
-from weakly.rows._device import to_host
+from weakly.rows._arrays import to_host
 from weakly.solvers._result import SolverResult
 from weakly.spaces import DeformedSpace, KernelSpace, undeformed, whiten
 

@@ -10,15 +10,13 @@ import numpy as np
 
 from weakly._compat import Interval, StrOptions
 from weakly.estimators._base import class_codes
-from weakly.estimators._calibration import match_moments, prior_temperature, probabilities
-from weakly.estimators._class_prior import check_class_prior
+from weakly.estimators._calibration import check_class_prior, match_moments, prior_temperature, probabilities
 from weakly.graphs import Graph
 from weakly.graphs._graph import WEIGHTS
 from weakly.manifold._base import LaplacianClassifierBase
 from weakly.manifold._resplit import diffuse_codes, resplit_pairs
 from weakly.regularizers import cheeger_ratio
-from weakly.rows._blocks import dense_bytes, fits
-from weakly.rows._device import require_room
+from weakly.rows._arrays import dense_bytes, fits, require_fit
 from weakly.solvers import project_simplex, solve_poisson
 from weakly.spaces import CorrectedSpace, Smoother, Space, build_smoother
 
@@ -69,14 +67,14 @@ class GraphCutClassifierBase(LaplacianClassifierBase):
         if not base.has_gram:
             Z = base.features
             n_bytes = dense_bytes(Z.shape[1], Z.shape[1], copies=2)
-            require_room(n_bytes, self._device, f"the Gram matrix of {Z.shape[1]} features", _SMALLER)
+            require_fit(n_bytes, f"the Gram matrix of {Z.shape[1]} features", _SMALLER, self._device)
             lost = base.variance if base.has_own_values else 0.0
             variance = max(lost, _OWN_VARIANCE * (base.mean_square - lost)) or 1.0
             base = CorrectedSpace(Z, variance, base.feature_map)
             return SmoothedSpace(base, build_smoother(base, penalty))
         n_bytes = dense_bytes(base.n_rows, base.n_rows, copies=3)
         what = f"an exact kernel and its smoother on {base.n_rows} rows"
-        require_room(n_bytes, self._device, what, _SMALLER)
+        require_fit(n_bytes, what, _SMALLER, self._device)
         smoother = build_smoother(base, penalty)
         if smoother.mean_leverage < _LOW_RANK:
             own_variance = _OWN_VARIANCE * base.mean_square

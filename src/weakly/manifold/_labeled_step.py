@@ -19,7 +19,7 @@ import scipy.linalg as sla
 
 from weakly.losses import Loss, resolve_loss
 from weakly.manifold._follow import follow
-from weakly.rows._device import to_host
+from weakly.rows._arrays import to_host
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._result import SolverResult
 from weakly.solvers._row_newton import fit_rows

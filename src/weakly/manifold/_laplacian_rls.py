@@ -9,8 +9,9 @@ from weakly.estimators._base import lazy_on_collections, score_labeled
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.manifold._base import LaplacianModel, SimplexClassifierBase
-from weakly.rows._device import follow, to_host
-from weakly.rows._unlabeled import find_unlabeled
+from weakly.rows._arrays import to_host
+from weakly.rows._device import follow
+from weakly.rows._labels import find_unlabeled
 
 
 @fill_doc

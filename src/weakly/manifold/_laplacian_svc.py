@@ -13,8 +13,7 @@ from weakly.manifold._base import LaplacianClassifierBase, SimplexClassifierBase
 from weakly.manifold._charged_rows import BlockOthers
 from weakly.manifold._exclusive_solver import OtherRows, solve_exclusive
 from weakly.regularizers import EXCLUSIVE
-from weakly.rows._blocks import dense_bytes
-from weakly.rows._device import require_room
+from weakly.rows._arrays import dense_bytes, require_fit
 from weakly.spaces import restrict, undeformed
 
 _N_STACKS = 20  # functions that the solver holds at a time: steps and changes it remembers, and its own
@@ -328,7 +327,7 @@ class ExclusiveLaplacianSVC(LaplacianClassifierBase):
     def _require_memory(self, space, n_labeled, n_classes):
         stack = dense_bytes(2 * space.n_params + space.n_rows, n_classes, copies=_N_STACKS)
         n_bytes = stack + direct_bytes(space, n_labeled)
-        require_room(n_bytes, self._device, "the solver of exclusive classes", _SMALLER)
+        require_fit(n_bytes, "the solver of exclusive classes", _SMALLER, self._device)
 
     def _solve_apart(self, space, rows, targets, weights):
         """The classes one by one, which the labeled rows alone decide."""

@@ -8,8 +8,9 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_consistent_length, check_random_state
 
-from weakly.rows._labels import encode_labels, mask_labels
-from weakly.rows._magnitude import is_count
+from weakly.rows._arrays import is_count
+from weakly.rows._labels import encode_labels
+from weakly.rows._selection import mask_labels
 
 _UNLABELED, _LABELED, _TEST = range(3)
 

@@ -9,8 +9,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_consistent_length, check_random_state
 
 from weakly.estimators._docstrings import fill_doc
-from weakly.rows._labels import encode_labels
-from weakly.rows._unlabeled import find_unlabeled
+from weakly.rows._labels import encode_labels, find_unlabeled
 
 
 @fill_doc

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from weakly.estimators._docstrings import fill_doc
 from weakly.rows._labels import encode_labels
-from weakly.rows._unlabeled import samples_of, take_labeled
+from weakly.rows._selection import samples_of, take_labeled
 
 
 def _can(method):
@@ -78,8 +78,7 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+        %(samples)s
         %(y)s
 
         %(fitted)s
@@ -104,45 +103,29 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict(self, X):
         """Predict the class of samples.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
+        %(of_samples)s
         ndarray of shape (n_samples,)
             Labels.
         """
         return self._ask("predict", X)
 
     @_can("predict_proba")
+    @fill_doc
     def predict_proba(self, X):
         """Estimate class probabilities.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
+        %(of_samples)s
         ndarray of shape (n_samples, n_classes)
             As the meta-estimator gives them.
         """
         return self._ask("predict_proba", X)
 
     @_can("decision_function")
+    @fill_doc
     def decision_function(self, X):
         """Score samples.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
+        %(of_samples)s
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             As the meta-estimator gives them.
         """
@@ -157,13 +140,7 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             Test samples.
         y : array-like of shape (n_samples,)
             True labels; samples with the marker of ``unlabeled`` are left out.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights.
-
-        Returns
-        -------
-        float
-            Proportion of the labeled samples that are predicted right.
+        %(accuracy)s
         """
         return super().score(*take_labeled(X, y, sample_weight, unlabeled=self.unlabeled))
 

@@ -8,7 +8,7 @@ from sklearn.base import is_regressor
 from sklearn.metrics import get_scorer
 
 from weakly.estimators._docstrings import fill_doc
-from weakly.rows._unlabeled import take_labeled
+from weakly.rows._selection import take_labeled
 
 
 @fill_doc

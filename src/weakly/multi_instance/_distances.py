@@ -13,7 +13,7 @@ from weakly.multi_instance._bags import Bags
 from weakly.multi_instance._base import BagClassifier
 from weakly.multi_instance._diverse_density_solver import solve_diverse_density
 from weakly.multi_instance._hausdorff import KINDS, bag_distances
-from weakly.rows._blocks import dense_bytes, require_fit
+from weakly.rows._arrays import dense_bytes, require_fit
 
 _N_ARRAYS = 30  # of the size of the starts that a search holds
 _LARGEST_SCALE = 1e50  # whose powers a search can compute with

@@ -1,6 +1,6 @@
 """Where samples live, and what is known of them.
 
 Samples are an array, a memory map, a CSR matrix, a Dask collection or a matrix on a device; labels mark some
-of them. What reads samples block by block is written once, against ``RowBlocks``. How much memory a fit may
-take, which samples are equal, and which sizes of numbers arithmetic can hold is decided here too.
+of them. Arrays come with their algebra, the sizes of numbers that it can hold, and how much memory they may
+take. What reads samples block by block is written once, against ``RowBlocks``, and so is which are equal.
 """

@@ -1,16 +1,21 @@
-"""One small namespace ``xp`` for arrays of NumPy and tensors of PyTorch.
+"""Arrays in memory: one small namespace ``xp`` for NumPy and PyTorch, and the sizes that they may have.
 
 The algebra of spaces and solvers is written once, with ``xp = namespace(array)``: every function of the
 array's own library, most of which the two libraries call alike (``where``, ``clip``, ``cumsum``), and the few
 below, which they do not. What is large stays where it is; ``product`` and the solvers of a factorization
 answer in the kind of array that they are asked in, so that a solver written for NumPy runs on a device too.
+The half for PyTorch is in :mod:`weakly.rows._device`, which is imported where there is a device.
+
+Numbers that are too large or too small for arithmetic are refused by name, features that no sample has are
+left out, and nothing n x n is allocated before it is known to fit the memory limit.
 """
 
 from __future__ import annotations
 
-import warnings
+import os
+import sys
 from collections.abc import Callable
-from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,12 +23,63 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from weakly.rows._device import import_torch, is_tensor, to_device, to_host
-
 _BLOCK = 512  # rows mirrored at a time
-_ENTRIES = 2**26  # products of entries and columns held at a time: 512 MB
+_UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+_DEFAULT = "2GB"
 
 Solve = Callable[[Any], Any]
+
+
+def is_tensor(array: Any) -> bool:
+    """Whether an array is PyTorch's; false without an import where nobody has imported it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def to_host(array: Any) -> Any:
+    """NumPy array of a tensor; anything else as it is."""
+    if not is_tensor(array):
+        return array
+    torch = sys.modules["torch"]
+    if array.layout is not torch.strided:
+        raise ValueError(f"a tensor of layout {array.layout} cannot be read: pass it as .to_dense().")
+    array = array.float() if array.dtype == torch.bfloat16 else array  # which NumPy does not have
+    return array.detach().cpu().numpy()
+
+
+def dtype_of(array: Any) -> np.dtype:
+    """Type of the entries in NumPy's words."""
+    return np.dtype(str(array.dtype).removeprefix("torch.")) if is_tensor(array) else array.dtype
+
+
+def resolve_device(device: Any, X: Any = None) -> str | None:
+    """Name the device of a model.
+
+    Parameters
+    ----------
+    device : str, torch.device or None
+        The parameter of an estimator. ``None`` is the device of ``X`` where that is a tensor.
+    X : object
+        Rows as the user gave them.
+
+    Returns
+    -------
+    str or None
+        A device that exists, or ``None`` for NumPy.
+
+    Examples
+    --------
+    >>> from weakly.rows._arrays import resolve_device
+    >>> resolve_device(None) is None
+    True
+    """
+    if device is None:
+        device = X.device if is_tensor(X) else None
+    if device is None:
+        return None
+    from weakly.rows._device import existing_device
+
+    return existing_device(device)
 
 
 class NumPyNamespace:
@@ -119,109 +175,13 @@ class NumPyNamespace:
         return _mirrored(inverse.astype(dtype, order="C"))
 
 
-class TensorNamespace:
-    """PyTorch on a device."""
-
-    def __init__(self, device: Any) -> None:
-        self.device = device
-        self._torch = import_torch()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._torch, name)
-
-    def place(self, array: Any, dtype: Any = None) -> Any:
-        return to_device(array.toarray() if sp.issparse(array) else array, self.device, dtype)
-
-    def cast(self, array: Any, dtype: Any) -> Any:
-        return array.to(getattr(self._torch, np.dtype(dtype).name))
-
-    def copy(self, array: Any) -> Any:
-        return array.clone()
-
-    def sort(self, array: Any, axis: int) -> Any:
-        return self._torch.sort(array, dim=axis).values
-
-    def take_along_axis(self, array: Any, index: Any, axis: int) -> Any:
-        return self._torch.take_along_dim(array, index, dim=axis)
-
-    def median(self, array: Any, axis: int) -> Any:
-        """Mean of the two values in the middle, of which ``torch.median`` takes the lower."""
-        ordered, n_values = self.sort(array, axis), array.shape[axis]
-        lower, upper = (ordered.select(axis, place) for place in ((n_values - 1) // 2, n_values // 2))
-        return (lower + upper) / 2
-
-    def pick(self, array: Any, index: Any) -> Any:
-        return array.index_select(0, index)
-
-    def inner(self, a: Any, b: Any) -> Any:
-        return (a * b).sum(axis=0)
-
-    def largest(self, array: Any) -> float:
-        return float(array.abs().max()) if array.numel() else 0.0
-
-    def sum_of_squares(self, array: Any) -> float:
-        return float(self._torch.einsum("ij,ij->", array, array))
-
-    def add_diagonal(self, matrix: Any, value: float) -> None:
-        matrix.diagonal().add_(value)
-
-    def product(self, matrix: Any, values: Any) -> Any:
-        def multiply(right: Any) -> Any:
-            kind = self._torch.promote_types(matrix.dtype, right.dtype)
-            return matrix.to(kind) @ right.to(kind)
-
-        return self._answer(multiply, values)
-
-    def long_product(self, matrix: Any, values: Any) -> Any:
-        return self._answer(lambda right: (matrix @ right.to(matrix.dtype)).to(right.dtype), values)
-
-    def operator(self, matrix: Any, dtype: Any) -> Any:
-        return PlacedMatrix.place(matrix, self.device, dtype)
-
-    def ordered_operator(self, matrix: Any) -> OrderedMatrix:
-        return OrderedMatrix(matrix, self)
-
-    def segment_sums(self, values: Any, starts: Any) -> Any:
-        # A scatter by atomic additions would give other last digits in every run.
-        return self._torch.segment_reduce(values, "sum", offsets=starts, axis=0, initial=0, unsafe=True)
-
-    def lu_factor(self, matrix: Any) -> Solve:
-        lu, pivots = self._torch.linalg.lu_factor(matrix)
-        return self._columnwise(lambda values: self._torch.linalg.lu_solve(lu, pivots, values))
-
-    def cholesky_factor(self, matrix: Any) -> tuple[Solve, Solve] | None:
-        root, failed = self._torch.linalg.cholesky_ex(matrix)
-        if bool(failed):
-            return None
-        return (
-            self._columnwise(lambda values: self._torch.cholesky_solve(values, root)),
-            self._columnwise(lambda values: self._torch.linalg.solve_triangular(root, values, upper=False)),
-        )
-
-    def resolvent(self, matrix: Any, added: float, *, scale: float, dtype: Any) -> Any:
-        matrix = matrix.to(self._torch.float64, copy=True)
-        self.add_diagonal(matrix, added)
-        root, failed = self._torch.linalg.cholesky_ex(matrix)
-        del matrix  # or there would be four of its size
-        if bool(failed):
-            return None
-        inverse = self._torch.cholesky_inverse(root)
-        del root
-        self.add_diagonal(inverse.mul_(scale), 1)
-        return self.cast(inverse, dtype)
-
-    def _answer(self, function: Solve, array: Any) -> Any:
-        """``function`` of the array on the device, in the kind of the array."""
-        return function(array) if is_tensor(array) else to_host(function(self.place(array)))
-
-    def _columnwise(self, solve: Solve) -> Solve:
-        """Solve in float64 for a single vector as well, in either kind of array."""
-
-        def solve_any(values: Any) -> Any:
-            columns = values.double()
-            return solve(columns[:, None])[:, 0] if columns.ndim == 1 else solve(columns)
-
-        return lambda values: self._answer(solve_any, values)
+def _mirrored(lower: np.ndarray) -> np.ndarray:
+    """Copy the lower half of a matrix to the upper one, in place and block by block."""
+    for block in gen_batches(len(lower), _BLOCK):
+        lower[block, block.stop :] = lower[block.stop :, block].T
+        square = lower[block, block]
+        square[:] = np.tril(square) + np.tril(square, -1).T
+    return lower
 
 
 _NUMPY = NumPyNamespace()
@@ -248,12 +208,16 @@ def namespace(array: Any) -> Any:
     >>> xp.median(np.array([[1.0], [4.0]]), axis=0).tolist(), xp.largest(-3 * np.eye(2))
     ([2.5], 3.0)
     """
-    return TensorNamespace(array.device) if is_tensor(array) else _NUMPY
+    return namespace_on(array.device if is_tensor(array) else None)
 
 
 def namespace_on(device: Any) -> Any:
     """The same by a device, ``None`` for NumPy."""
-    return _NUMPY if device is None else TensorNamespace(device)
+    if device is None:
+        return _NUMPY
+    from weakly.rows._device import TensorNamespace
+
+    return TensorNamespace(device)
 
 
 def cast(array: Any, dtype: Any) -> Any:
@@ -261,69 +225,195 @@ def cast(array: Any, dtype: Any) -> Any:
     return namespace(array).cast(array, dtype)
 
 
-class PlacedMatrix:
-    """A sparse matrix on a device, in the type of most of what it will multiply.
+def zeros(like: Any, *shape: int) -> Any:
+    """Zeros of the kind and type of another array."""
+    return like.new_zeros(shape) if is_tensor(like) else np.zeros(shape, dtype=like.dtype)
+
+
+def dense(matrix: Any) -> Any:
+    """A sparse matrix as a dense one; any other as it is."""
+    return matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+def canonical(X: Any) -> Any:
+    """Sparse samples with every entry once, sorted, on a copy if need be; dense ones as they are."""
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def is_collection(X: Any) -> bool:
+    """Whether something is a Dask collection; told by its type, so that Dask need not be there."""
+    return any(kind.__module__.partition(".")[0] == "dask" for kind in type(X).__mro__)
+
+
+def squarable(X: Any) -> Any:
+    """Samples whose squares and products neither overflow nor vanish.
+
+    Parameters
+    ----------
+    X : {ndarray, csr matrix} of shape (n_samples, n_features)
+        Samples, float32 or float64.
+
+    Returns
+    -------
+    {ndarray, csr matrix}
+        The same samples; in float64 where float32 does not hold sums of their squares.
+
+    Raises
+    ------
+    ValueError
+        Where float64 does not either.
 
     Examples
     --------
     >>> import numpy as np
-    >>> import scipy.sparse as sp
-    >>> import torch
-    >>> from weakly.rows._arrays import PlacedMatrix
-    >>> matrix = PlacedMatrix(sp.csr_array([[1.0, -1.0], [-1.0, 1.0]]), "cpu", np.float64)
-    >>> (matrix @ torch.tensor([[1.0], [0.0]])).ravel().tolist()
-    [1.0, -1.0]
+    >>> from weakly.rows._arrays import squarable
+    >>> squarable(np.array([[1e30]], dtype=np.float32)).dtype
+    dtype('float64')
+    >>> try:
+    ...     squarable(np.array([[1e200]]))
+    ... except ValueError as error:
+    ...     print(error)
+    X has entries of size 1e+200 at most, whose squares float64 does not hold: scale the features.
     """
-
-    def __init__(self, matrix: Any, device: Any, dtype: Any) -> None:
-        self._host, self._device, self._dtype = sp.csr_array(matrix), device, dtype
-        self.shape = self._host.shape
-
-    @classmethod
-    def place(cls, matrix: Any, device: Any, dtype: Any) -> Any:
-        """A sparse matrix, or what places itself: a Laplacian that is known by its products."""
-        return cls(matrix, device, dtype) if sp.issparse(matrix) else matrix.placed(device, dtype)
-
-    @cached_property
-    def _tensor(self) -> Any:
-        host = self._host
-        kind = np.int32 if max(host.nnz, *host.shape) < 2**31 else np.int64
-        parts = (host.indptr.astype(kind), host.indices.astype(kind), host.data.astype(self._dtype))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
-            return import_torch().sparse_csr_tensor(
-                *(to_device(part, self._device) for part in parts), size=host.shape, check_invariants=False
-            )
-
-    @cached_property
-    def T(self) -> PlacedMatrix:
-        """The transpose."""
-        return PlacedMatrix(self._host.T, self._device, self._dtype)
-
-    def __matmul__(self, values: Any) -> Any:
-        return (self._tensor @ values.to(self._tensor.dtype)).to(values.dtype)
+    entries = X.data if sp.issparse(X) else X
+    largest = max(float(entries.max(initial=0)), -float(entries.min(initial=0)))
+    if _holds_squares(X.dtype, largest, X.shape):
+        return X
+    if _holds_squares(np.dtype(np.float64), largest, X.shape):
+        return X.astype(np.float64)
+    raise ValueError(
+        f"X has entries of size {largest:.1g} at most, whose squares float64 does not hold: scale the "
+        "features."
+    )
 
 
-class OrderedMatrix:
-    """A CSR matrix whose rows are summed in order, which the sparse product of CUDA does not promise."""
-
-    def __init__(self, matrix: sp.csr_array, xp: TensorNamespace) -> None:
-        self._xp, self._values = xp, xp.place(matrix.data, np.float64)[:, None]
-        self._columns, self._starts = (xp.place(part, np.int64) for part in (matrix.indices, matrix.indptr))
-
-    def __matmul__(self, columns: Any) -> Any:
-        n_columns = max(_ENTRIES // max(len(self._values), 1), 1)
-        parts = [self._product(part) for part in columns.split(n_columns, dim=1)]
-        return parts[0] if len(parts) == 1 else self._xp.concatenate(parts, axis=1)
-
-    def _product(self, columns: Any) -> Any:
-        return self._xp.segment_sums(self._values * self._xp.pick(columns, self._columns), self._starts)
+def _holds_squares(dtype: np.dtype, largest: float, shape: tuple[int, int]) -> bool:
+    """Whether sums of squares over all entries are finite, and squares of small differences are not 0."""
+    limits = np.finfo(dtype)
+    smallest = np.sqrt(float(limits.tiny) / float(limits.eps))
+    return largest == 0 or smallest < largest < np.sqrt(float(limits.max) / 4 / shape[0] / shape[1])
 
 
-def _mirrored(lower: np.ndarray) -> np.ndarray:
-    """Copy the lower half of a matrix to the upper one, in place and block by block."""
-    for block in gen_batches(len(lower), _BLOCK):
-        lower[block, block.stop :] = lower[block.stop :, block].T
-        square = lower[block, block]
-        square[:] = np.tril(square) + np.tril(square, -1).T
-    return lower
+def is_count(value: Any, most: float = np.inf) -> bool:
+    """Whether something is a whole number from 1 on; True and 1.0 are not."""
+    return isinstance(value, int | np.integer) and value is not True and 1 <= int(value) <= most
+
+
+def is_positive(value: Any) -> bool:
+    """Whether something is a finite number above 0."""
+    return (
+        isinstance(value, int | float | np.integer | np.floating)
+        and value is not True
+        and bool(0 < value < np.inf)
+    )
+
+
+def occupied_columns(X: Any) -> np.ndarray | None:
+    """Find the features that any sample has, so that weights of all others need no memory.
+
+    Hashed text has a million features, of which a thousand samples may use ten thousand. A linear function of
+    such samples, or a direction of their variance, is 0 on every other feature.
+
+    Parameters
+    ----------
+    X : {ndarray, csr matrix} of shape (n_samples, n_features)
+        Samples.
+
+    Returns
+    -------
+    ndarray of int or None
+        Sorted features with an entry in some sample, at least one; ``None`` is all features, of dense samples
+        and where more than half have entries.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from weakly.rows._arrays import occupied_columns
+    >>> occupied_columns(sp.csr_array(([1.0], ([0], [3])), shape=(2, 8))).tolist()
+    [3]
+    """
+    if not sp.issparse(X):
+        return None
+    found = np.unique(X.indices)
+    if 2 * len(found) > X.shape[1]:
+        return None
+    return found if len(found) else np.zeros(1, dtype=found.dtype)
+
+
+def pick_columns(X: Any, columns: np.ndarray | None) -> Any:
+    """Some features of samples; ``None`` is all."""
+    return X if columns is None else X[:, columns]
+
+
+def memory_limit() -> int:
+    """Return the most bytes that dense matrices of one fit may take.
+
+    The limit is a setting, not a reading of the machine, so that the same data give the same model
+    everywhere. The environment variable ``WEAKLY_MEMORY_LIMIT`` sets it ("8GB", "500MB", plain bytes).
+
+    Returns
+    -------
+    int
+        Bytes; 2 GB unless set.
+
+    Examples
+    --------
+    >>> from weakly.rows._arrays import memory_limit
+    >>> memory_limit() > 0
+    True
+    """
+    text = os.environ.get("WEAKLY_MEMORY_LIMIT", _DEFAULT).strip().upper()
+    number = text.rstrip("BKMGT")
+    unit = text[len(number) :].strip()
+    try:
+        n_bytes = int(float(number) * _UNITS[unit])
+    except (KeyError, ValueError, OverflowError):
+        n_bytes = -1
+    if n_bytes < 0:
+        raise ValueError(
+            f"the environment variable WEAKLY_MEMORY_LIMIT is {text!r}: write a size like '8GB' or '500MB'."
+        )
+    return n_bytes
+
+
+def dense_bytes(*shape: int, dtype: Any = np.float64, copies: int = 1) -> int:
+    """Bytes that ``copies`` dense arrays of this shape take."""
+    return copies * prod(map(int, shape)) * np.dtype(dtype).itemsize
+
+
+def fits(n_bytes: int) -> bool:
+    """Whether that much stays within the limit."""
+    return n_bytes <= memory_limit()
+
+
+def require_fit(n_bytes: int, what: str, remedy: str, device: Any = None) -> None:
+    """Raise an error that says the size, the limit and what to set, unless it fits.
+
+    On a GPU the room left in its own memory counts.
+    """
+    free = None if device is None else _room(device)
+    if free is not None and n_bytes > free:
+        sizes = f"{_readable(n_bytes)} and {device} has {_readable(free)} left"
+        raise MemoryError(f"{what} needs {sizes}: {remedy}.")
+    if free is None and not fits(n_bytes):
+        raise MemoryError(
+            f"{what} needs {_readable(n_bytes)}, more than the limit of {_readable(memory_limit())}: "
+            f"{remedy}, or raise the limit with the environment variable WEAKLY_MEMORY_LIMIT."
+        )
+
+
+def _room(device: Any) -> int | None:
+    from weakly.rows._device import free_bytes
+
+    return free_bytes(device)
+
+
+def _readable(n_bytes: float) -> str:
+    for unit in ("B", "KB", "MB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.3g} GB"

@@ -5,25 +5,29 @@ or a few numbers for each (features, scores). Both are functions of a block of r
 :class:`RowBlocks` runs on an array, a memory-mapped file, a sparse matrix or, with
 :class:`weakly.distributed.DaskBlocks`, on a collection that no machine holds.
 
-Memory is why there are blocks. Its limit is read here too: nothing n x n is allocated before it is known to
-fit.
+Rows have an order as well that hangs on their contents only, whatever order they come in: that of a number
+for each, its key.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
-from math import prod
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state, gen_batches
 
+from weakly._compile import njit
+from weakly._random_kernels import mix
+from weakly._threads import GRAIN, run_parallel
+from weakly.rows._arrays import canonical
+
 BLOCK_ROWS = 4096
-_UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
-_DEFAULT = "2GB"
+_one_hash = Lock()  # the compiled loop has threads of its own, which several blocks at a time may not start
 
 
 class RowBlocks(Protocol):
@@ -46,7 +50,21 @@ class RowBlocks(Protocol):
     def of(self, aligned: Any) -> RowBlocks: ...
 
 
-class ArrayBlocks:
+class BlocksOf:
+    """Blocks of rows that are one array, of NumPy, SciPy or Dask."""
+
+    X: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.X.dtype
+
+
+class ArrayBlocks(BlocksOf):
     """Blocks of rows in memory, or of a memory-mapped file.
 
     Parameters
@@ -68,14 +86,6 @@ class ArrayBlocks:
     def __init__(self, X: Any, block_rows: int = BLOCK_ROWS) -> None:
         self.X = X
         self.block_rows = block_rows
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.X.dtype
 
     def reduce(self, function: Callable[..., Any], *aligned: Any) -> Any:
         """Sum a function of blocks, which returns an array, a number or a tuple of them."""
@@ -127,19 +137,6 @@ def scattered(n_rows: int, rows: np.ndarray, values: np.ndarray, fill: Any) -> n
     return out
 
 
-def canonical(X: Any) -> Any:
-    """Sparse samples with every entry once, sorted, on a copy if need be; dense ones as they are."""
-    if sp.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
-
-
-def is_collection(X: Any) -> bool:
-    """Whether something is a Dask collection; told by its type, so that Dask need not be there."""
-    return any(kind.__module__.partition(".")[0] == "dask" for kind in type(X).__mro__)
-
-
 def sample_rows(blocks: RowBlocks, n_rows: int, random_state: Any) -> Any:
     """So many rows drawn without replacement, or all, in their order."""
     total = blocks.shape[0]
@@ -149,59 +146,140 @@ def sample_rows(blocks: RowBlocks, n_rows: int, random_state: Any) -> Any:
     return blocks.take(np.sort(generator.choice(total, n_rows, replace=False, shuffle=False)))
 
 
-def memory_limit() -> int:
-    """Return the most bytes that dense matrices of one fit may take.
+@njit(nogil=True)
+def _dense_keys(start: int, stop: int, bits: Any, sign: Any, salts: Any, keys: Any) -> None:
+    for i in range(start, stop):
+        key = np.uint64(0)
+        for j in range(bits.shape[1]):
+            entry = np.uint64(bits[i, j])
+            if entry != 0 and entry != sign:  # zeros of either sign count for nothing
+                key += mix(entry + salts[j])
+        keys[i] = key
 
-    The limit is a setting, not a reading of the machine, so that the same data give the same model
-    everywhere. The environment variable ``WEAKLY_MEMORY_LIMIT`` sets it ("8GB", "500MB", plain bytes).
+
+@njit(nogil=True)
+def _sparse_keys(
+    start: int, stop: int, bits: Any, columns: Any, pointers: Any, sign: Any, salts: Any, keys: Any
+) -> None:
+    for i in range(start, stop):
+        key = np.uint64(0)
+        for e in range(pointers[i], pointers[i + 1]):
+            entry = np.uint64(bits[e])
+            if entry != 0 and entry != sign:
+                key += mix(entry + salts[columns[e]])
+        keys[i] = key
+
+
+def row_keys(X: Any, seed: int = 0) -> np.ndarray:
+    """Hash rows by their contents.
+
+    Parameters
+    ----------
+    X : {ndarray, csr matrix} of shape (n_rows, n_features)
+        Rows, float32 or float64.
+    seed : int, default=0
+        Another seed gives other numbers.
 
     Returns
     -------
-    int
-        Bytes; 2 GB unless set.
+    ndarray of uint64, shape (n_rows,)
+        Equal for equal rows, dense or sparse, and all but surely different for others.
 
     Examples
     --------
-    >>> from weakly.rows._blocks import memory_limit
-    >>> memory_limit() > 0
-    True
+    >>> import numpy as np
+    >>> from weakly.rows._blocks import row_keys
+    >>> keys = row_keys(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
+    >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
+    (True, False)
     """
-    text = os.environ.get("WEAKLY_MEMORY_LIMIT", _DEFAULT).strip().upper()
-    number = text.rstrip("BKMGT")
-    unit = text[len(number) :].strip()
-    try:
-        n_bytes = int(float(number) * _UNITS[unit])
-    except (KeyError, ValueError, OverflowError):
-        n_bytes = -1
-    if n_bytes < 0:
-        raise ValueError(
-            f"the environment variable WEAKLY_MEMORY_LIMIT is {text!r}: write a size like '8GB' or '500MB'."
-        )
-    return n_bytes
+    salts = np.random.default_rng(seed).integers(2**64, size=X.shape[1], dtype=np.uint64)
+    unsigned = np.dtype(f"u{X.dtype.itemsize}")
+    sign = np.uint64(1 << (8 * X.dtype.itemsize - 1))
+    keys = np.empty(X.shape[0], np.uint64)
+    if sp.issparse(X):
+        bits = X.data.view(unsigned)
+        run_parallel(_sparse_keys, len(keys), bits, X.indices, X.indptr, sign, salts, keys, grain=GRAIN)
+    else:
+        bits = np.ascontiguousarray(X).view(unsigned)
+        run_parallel(_dense_keys, len(keys), bits, sign, salts, keys, grain=GRAIN)
+    return keys
 
 
-def dense_bytes(*shape: int, dtype: Any = np.float64, copies: int = 1) -> int:
-    """Bytes that ``copies`` dense arrays of this shape take."""
-    return copies * prod(map(int, shape)) * np.dtype(dtype).itemsize
+@dataclass(frozen=True)
+class RowKeys:
+    """Hash the samples of a block by their contents.
+
+    Parameters
+    ----------
+    seed : int
+        Another seed gives other numbers.
+    """
+
+    seed: int
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        """Keys of samples."""
+        with _one_hash:
+            return row_keys(canonical(rows), self.seed)
 
 
-def fits(n_bytes: int) -> bool:
-    """Whether that much stays within the limit."""
-    return n_bytes <= memory_limit()
+@dataclass(frozen=True, eq=False)
+class FirstKeys:
+    """The smallest keys of samples, and the numbers of these samples; sums keep the smallest of both.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64
+        Keys.
+    rows : ndarray of int
+        Numbers of the samples.
+    most : int
+        How many are kept.
+    """
+
+    keys: np.ndarray
+    rows: np.ndarray
+    most: int
+
+    def __add__(self, other: FirstKeys) -> FirstKeys:
+        """Merge with those of other samples."""
+        keys, rows = np.concatenate([self.keys, other.keys]), np.concatenate([self.rows, other.rows])
+        return FirstKeys(keys, rows, self.most).shortened()
+
+    def shortened(self) -> FirstKeys:
+        """The smallest alone, sorted."""
+        order = np.argsort(self.keys, kind="stable")[: self.most]
+        return FirstKeys(self.keys[order], self.rows[order], self.most)
 
 
-def require_fit(n_bytes: int, what: str, remedy: str) -> None:
-    """Raise an error that says the size, the limit and what to set, unless it fits."""
-    if not fits(n_bytes):
-        raise MemoryError(
-            f"{what} needs {_readable(n_bytes)}, more than the limit of {_readable(memory_limit())}: "
-            f"{remedy}, or raise the limit with the environment variable WEAKLY_MEMORY_LIMIT."
-        )
+def first_keys(blocks: RowBlocks, n_rows: int, seed: int) -> FirstKeys:
+    """So many samples, or all, that come first in the order of the keys: the same from blocks of any kind.
 
+    Parameters
+    ----------
+    blocks : RowBlocks
+        Samples.
+    n_rows : int
+        How many are asked for.
+    seed : int
+        Another seed gives another order.
 
-def _readable(n_bytes: float) -> str:
-    for unit in ("B", "KB", "MB"):
-        if n_bytes < 1024:
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1024
-    return f"{n_bytes:.3g} GB"
+    Returns
+    -------
+    FirstKeys
+        Keys and numbers of the samples, by rising key.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weakly.rows._blocks import ArrayBlocks, first_keys
+    >>> sorted(first_keys(ArrayBlocks(np.arange(6.0).reshape(3, 2), 2), 3, seed=0).rows.tolist())
+    [0, 1, 2]
+    """
+    keys = RowKeys(seed)
+
+    def of_block(rows: Any, numbers: np.ndarray) -> FirstKeys:
+        return FirstKeys(keys(rows), numbers, n_rows).shortened()
+
+    return blocks.reduce(of_block, blocks.numbers())

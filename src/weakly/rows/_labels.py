@@ -1,13 +1,196 @@
-"""Partially labeled targets, encoded once."""
+"""Partially labeled targets, read and encoded once; the only place that knows what "unlabeled" looks like.
+
+===========================  =====================================================
+type of ``y``                a sample is unlabeled when its entry is
+===========================  =====================================================
+integers                     ``-1`` (in a pandas column also missing)
+floats                       ``NaN``; of classes without any ``NaN``, -1.0
+strings and other objects    ``None`` (``NaN`` and ``pandas.NA`` too)
+booleans                     never (in a pandas column missing)
+===========================  =====================================================
+
+A parameter ``unlabeled`` overrides the rule: a value marks the samples equal to it (missing entries stay
+unlabeled), and ``unlabeled=None`` leaves only missing entries unlabeled, so that ``-1`` is a class like any
+other. Without it, what other packages and file formats use as a marker is never silently a class: -1.0 is
+taken as scikit-learn takes it, with a warning, and -1.0 beside ``NaN``, "", "-1", "-1.0" and, where no entry
+is missing, the text that ``str`` makes of one are errors that name the parameter.
+"""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import column_or_1d
 
-from weakly.rows._unlabeled import find_unlabeled, marker_hint, read_column
+from weakly.rows._arrays import to_host
+
+# Text that stands for a missing label elsewhere; behind the first three, what str makes of missing entries.
+_TEXT_MARKERS = ("", "-1", "-1.0", "None", "nan", "NaN", "NaT", "<NA>")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Targets as one plain array, meaningless where missing; ``kind`` is that of the container."""
+
+    values: np.ndarray
+    missing: np.ndarray
+    kind: str
+
+
+def read_column(y: Any) -> Column:
+    """Read targets of any container, telling missing entries apart by type and never by guessing."""
+    y = to_host(y)
+    if hasattr(y, "isna"):  # pandas
+        if getattr(y, "ndim", 1) == 2:
+            if y.shape[1] != 1:
+                raise ValueError(f"y has {y.shape[1]} columns: pass the one that holds the labels.")
+            y = y.iloc[:, 0]
+        missing = np.asarray(y.isna(), dtype=bool)
+        return Column(
+            _spread(_plain(np.asarray(y[~missing])), missing), missing, getattr(y.dtype, "kind", "O")
+        )
+    array = y if isinstance(y, np.ndarray) else array_of(y)
+    array = column_or_1d(array, warn=array.ndim == 2)
+    if array.dtype.kind == "O":
+        missing = np.fromiter(map(_is_missing, array), dtype=bool, count=len(array))
+        return Column(_spread(_plain(array[~missing]), missing), missing, "O")
+    missing = array != array if array.dtype.kind in "fM" else np.zeros(len(array), dtype=bool)
+    return Column(array, missing, array.dtype.kind)
+
+
+def array_of(y: Any) -> np.ndarray:
+    """Array of a list; one that holds strings or gaps stays a list of objects, which NumPy would convert."""
+    if not isinstance(y, list | tuple):
+        return np.asarray(y)
+    if any(entry is None or isinstance(entry, str) or type(entry).__name__ == "NAType" for entry in y):
+        array = np.empty(len(y), dtype=object)
+        array[:] = y
+        return array
+    return np.asarray(y)
+
+
+def _is_missing(entry: Any) -> bool:
+    return (
+        entry is None
+        or type(entry).__name__ in ("NAType", "NaTType")
+        or (isinstance(entry, float | np.floating) and entry != entry)
+    )
+
+
+def _plain(known: np.ndarray) -> np.ndarray:
+    """Objects of one type as an array of that type."""
+    if known.dtype.kind != "O" or not len(known):
+        return known
+    families = {
+        str if isinstance(v, str) else float if isinstance(v, int | float | np.number) else type(v)
+        for v in known
+    }
+    if len(families) > 1:
+        names = ", ".join(sorted({type(v).__name__ for v in known}))
+        raise ValueError(f"y mixes labels of types {names}: use one type.")
+    return np.asarray(known.tolist())
+
+
+def _spread(known: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    values = np.zeros(len(missing), dtype=known.dtype)
+    values[~missing] = known
+    return values
+
+
+def find_unlabeled(
+    y: Any, *, unlabeled: Any = "auto", continuous: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Split targets into plain values and the mask of unlabeled samples.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Targets, some of them unlabeled.
+    unlabeled : "auto", None or a label, default="auto"
+        The marker; the module's documentation has the table.
+    continuous : bool, default=False
+        Whether targets are numbers, among which -1.0 is one like any other, and not classes.
+
+    Returns
+    -------
+    values : ndarray of shape (n_samples,)
+        The targets; entries of unlabeled samples mean nothing.
+    mask : ndarray of bool, shape (n_samples,)
+        True for unlabeled samples.
+
+    Examples
+    --------
+    >>> from weakly.rows._labels import find_unlabeled
+    >>> find_unlabeled([1.5, float("nan")])[1].tolist()
+    [False, True]
+    """
+    column = read_column(y)
+    mask = column.missing.copy()
+    if isinstance(unlabeled, str) and unlabeled == "auto":
+        if column.kind == "i":
+            mask |= column.values == -1
+        elif not continuous:
+            mask |= _foreign_markers(column)
+    elif np.ndim(unlabeled):
+        raise ValueError(
+            f"unlabeled is {unlabeled!r}: use one label that marks unlabeled samples, 'auto' or None."
+        )
+    elif not _is_missing(unlabeled):
+        known = np.flatnonzero(~mask)
+        mask[known] = [entry == unlabeled for entry in column.values[known].tolist()]
+    return column.values, mask
+
+
+def _foreign_markers(column: Column) -> np.ndarray:
+    """Samples that scikit-learn would leave unlabeled; entries that may be markers or classes are errors."""
+    values = column.values
+    if values.dtype.kind in "if":  # whole numbers kept as objects, too
+        marked = ~column.missing & (values == -1)
+        if marked.any():
+            _take_as_unlabeled(column)
+        return marked
+    if values.dtype.kind in "UO":
+        # Where entries are missing, nobody made text of them: "None" is a class beside None.
+        suspects = _TEXT_MARKERS[:3] if column.missing.any() else _TEXT_MARKERS
+        labels = dict.fromkeys(values[~column.missing].tolist())
+        found = [label for label in labels if isinstance(label, str) and label.strip() in suspects]
+        if found:
+            raise ValueError(
+                f"y has the label {found[0]!r}, which may mark unlabeled samples or be a class: set "
+                f"unlabeled={found[0]!r} if it marks them, unlabeled=None if it is a class."
+            )
+    return np.zeros(len(values), dtype=bool)
+
+
+def _take_as_unlabeled(column: Column) -> None:
+    """Say that -1 is taken as a marker; refuse it beside missing entries, which are one too."""
+    if column.missing.any():
+        raise ValueError(
+            "y has both missing entries and -1, which may mark unlabeled samples too or be a class: set "
+            "unlabeled=-1 if it marks them, unlabeled=None if it is a class."
+        )
+    kind = "float" if column.kind == "f" else "object"
+    warnings.warn(
+        f"y is of type {kind} and has entries -1: taken as unlabeled, as scikit-learn does. Set unlabeled=-1 "
+        "to say so, or unlabeled=None if -1 is a class.",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+def marker_hint(values: np.ndarray, unlabeled: Any) -> str:
+    """What to say when -1 was taken for a marker and labels are too few."""
+    if (
+        isinstance(unlabeled, str)
+        and unlabeled == "auto"
+        and values.dtype.kind in "if"
+        and (values == -1).any()
+    ):
+        return " (-1 means unlabeled; if it is a class here, set unlabeled=None)"
+    return ""
 
 
 class _LabelCounts:
@@ -177,47 +360,3 @@ def encode_known(
             f"labels of at least two classes{hint}."
         )
     return classes, labeled, codes
-
-
-def mask_labels(y: Any, keep: Any) -> np.ndarray:
-    """Hide all labels but some, with the marker that suits the type of ``y``.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        Labels, all known.
-    keep : array-like of int or bool
-        Rows that stay labelled.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        A copy of ``y``: integers with -1, floats with ``NaN``, anything else as objects with ``None``
-        where the label is hidden.
-
-    Examples
-    --------
-    >>> from weakly.rows._labels import mask_labels
-    >>> mask_labels([3, 4, 3], [0, 1]).tolist()
-    [3, 4, -1]
-    >>> mask_labels(["a", "b", "a"], [0, 1]).tolist()
-    ['a', 'b', None]
-    """
-    column = read_column(y)
-    values, hidden = column.values, np.ones(len(column.values), dtype=bool)
-    try:
-        hidden[keep] = False
-    except IndexError as error:
-        raise ValueError(f"keep does not fit the {len(values)} rows of y: {error}.") from None
-    hidden |= column.missing
-    if values.dtype.kind in "iu":
-        if (values == -1).any():
-            raise ValueError(
-                "y has a class -1, which would read as unlabelled: use other integers or strings."
-            )
-        return np.where(hidden, -1, values.astype(np.int64))
-    if values.dtype.kind == "f":
-        return np.where(hidden, np.nan, values)
-    masked = values.astype(object)
-    masked[hidden] = None
-    return masked

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weakly.losses import Loss, resolve_loss
-from weakly.rows._arrays import namespace
-from weakly.rows._device import to_host, zeros
+from weakly.rows._arrays import namespace, to_host, zeros
 from weakly.solvers._graph_system import positive_ratio
 from weakly.solvers._result import SolverResult
 from weakly.spaces import DeformedSpace

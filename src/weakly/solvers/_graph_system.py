@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from weakly.rows._arrays import namespace, namespace_on
-from weakly.rows._device import to_host
+from weakly.rows._arrays import namespace, namespace_on, to_host
 
 
 def conjugate_gradients(

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import SVC
 
-from weakly.rows._blocks import dense_bytes, fits
+from weakly.rows._arrays import dense, dense_bytes, fits
 from weakly.solvers._hinge_dual import solve_hinge_dual
 from weakly.solvers._hinge_prox import certify
 from weakly.solvers._result import HeldOutScores, SolverResult
@@ -136,7 +135,7 @@ class _Column:
         if len(np.unique(self.y[rows])) < 2:
             raise ValueError("targets must have both signs among the rows of positive weight.")
         machine = self.fit(rows)
-        coefficients = machine.dual_coef_.toarray() if sp.issparse(machine.dual_coef_) else machine.dual_coef_
+        coefficients = dense(machine.dual_coef_)
         dual = np.zeros(len(self.y), dtype=self.space.dtype)
         dual[rows[machine.support_]] = coefficients[0]
         return _Found(dual, machine.intercept_[0], machine.n_iter_[0])

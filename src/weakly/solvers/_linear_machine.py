@@ -100,7 +100,8 @@ class LinearMachine:
         state = self._state
         if state is None or state.labels is not labels or state.dual is not dual:
             state = self._state = self._prepare(labels, dual)
-        violation, gain = state.pass_over(self, weights)
+        violation, gain, seed = state.pass_over(self, weights)
+        self._random = np.uint64(seed)
         norms = state.norms(self)
         value = state.dual.sum() - (weights @ norms + self.ridge @ state.dual**2) / 2
         is_settled = gain <= self.tol * value
@@ -169,11 +170,11 @@ class _Grouped:
     def all_active(self) -> bool:
         return bool((self.n_active == np.diff(self.pointers)).all())
 
-    def pass_over(self, machine: LinearMachine, weights: np.ndarray) -> tuple[float, float]:
+    def pass_over(self, machine: LinearMachine, weights: np.ndarray) -> tuple[float, float, int]:
         self.dual = self.dual.copy()
         mixing = (self.relative * weights) @ self.relative.T
         V, shifts = mixing @ self.U, mixing @ self.sums
-        violation, gain, state = grouped_pass(
+        return grouped_pass(
             machine._rows,
             (machine._along, machine._level),
             (self.members, self.pointers, self.n_active),
@@ -188,8 +189,6 @@ class _Grouped:
             self.limit,
             machine._random,
         )
-        machine._random = np.uint64(state)
-        return violation, gain
 
     def norms(self, machine: LinearMachine) -> np.ndarray:
         sums = self.relative.T @ self.sums
@@ -216,9 +215,9 @@ class _Interleaved:
     def all_active(self) -> bool:
         return self.n_active == len(self.active)
 
-    def pass_over(self, machine: LinearMachine, weights: np.ndarray) -> tuple[float, float]:
+    def pass_over(self, machine: LinearMachine, weights: np.ndarray) -> tuple[float, float, int]:
         self.dual = self.dual.copy()
-        violation, gain, self.n_active, state = interleaved_pass(
+        violation, gain, self.n_active, seed = interleaved_pass(
             machine._rows,
             (machine._along, machine._level),
             self.active,
@@ -233,8 +232,7 @@ class _Interleaved:
             self.limit,
             machine._random,
         )
-        machine._random = np.uint64(state)
-        return violation, gain
+        return violation, gain, seed
 
     def norms(self, machine: LinearMachine) -> np.ndarray:
         W = self.W - np.outer(machine.mean, self.sums)

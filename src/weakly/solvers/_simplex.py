@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from weakly.rows._arrays import namespace
-from weakly.rows._device import dtype_of
+from weakly.rows._arrays import dtype_of, namespace
 
 
 def project_simplex(values: np.ndarray) -> np.ndarray:

@@ -20,8 +20,7 @@ import numpy as np
 
 from weakly._threads import run_parallel
 from weakly.graphs._edge_list import Edges
-from weakly.rows._arrays import cast
-from weakly.rows._device import dtype_of, to_host, zeros
+from weakly.rows._arrays import cast, dtype_of, to_host, zeros
 from weakly.solvers._result import DualPoint, SolverResult
 from weakly.solvers._tv_kernels import accelerated
 

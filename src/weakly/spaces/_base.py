@@ -14,8 +14,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from weakly.graphs._anchors import AnchorLaplacian
-from weakly.rows._arrays import cast, namespace
-from weakly.rows._device import dtype_of, to_host
+from weakly.rows._arrays import cast, dense, dtype_of, namespace, to_host
 from weakly.spaces._protocols import Factor, NormalEquations
 
 BLOCK_ROWS = 4096  # new rows scored at a time
@@ -63,8 +62,55 @@ class ScoreFunction:
         return replace(self, feature_map=feature_map, theta=to_host(self.theta))
 
 
+class HeldSpace:
+    """A space of one matrix with a line for every training row, which treats these like new ones."""
+
+    has_blocks: ClassVar[bool] = False
+    has_own_values: ClassVar[bool] = False
+
+    @property
+    def held(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def n_rows(self) -> int:
+        return self.held.shape[0]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return dtype_of(self.held)
+
+    @property
+    def xp(self) -> Any:
+        return namespace(self.held)
+
+    def scores(self, theta: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Values on the training rows, or on some of them."""
+        raise NotImplementedError
+
+    def induced(self, theta: np.ndarray) -> np.ndarray:
+        """What the function says of the training rows as if they were new: the same."""
+        return self.scores(theta)
+
+
+class Expansions(HeldSpace):
+    """A space whose parameters are coefficients of the training rows in a kernel ``K``."""
+
+    @property
+    def n_params(self) -> int:
+        return self.n_rows
+
+    def adjoint(self, values: np.ndarray) -> np.ndarray:
+        """Adjoint of ``scores`` in the metric of the kernel: the identity."""
+        return values
+
+    def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
+        """Column by column ``a' K b``; ``scores`` are those of ``b``, where the caller has them."""
+        return namespace(a).inner(a, self.scores(b) if scores is None else scores)
+
+
 @dataclass(frozen=True, eq=False)
-class KernelSpace:
+class KernelSpace(Expansions):
     """Functions ``f = K theta`` of an exact kernel.
 
     Parameters
@@ -86,24 +132,10 @@ class KernelSpace:
     gram: Any
     feature_map: Callable[[Any], Any] | None = None
     has_gram: ClassVar[Literal[True]] = True
-    has_blocks: ClassVar[bool] = False
-    has_own_values: ClassVar[bool] = False
 
     @property
-    def n_rows(self) -> int:
-        return self.gram.shape[0]
-
-    @property
-    def n_params(self) -> int:
-        return self.gram.shape[0]
-
-    @property
-    def dtype(self) -> np.dtype:
-        return dtype_of(self.gram)
-
-    @property
-    def xp(self) -> Any:
-        return namespace(self.gram)
+    def held(self) -> Any:
+        return self.gram
 
     @property
     def mean_square(self) -> float:
@@ -144,18 +176,6 @@ class KernelSpace:
         xp = self.xp
         return xp.product(self.gram if rows is None else self.gram[xp.place(rows)], theta)
 
-    def adjoint(self, values: np.ndarray) -> np.ndarray:
-        """Adjoint of ``scores`` in the metric of the kernel: the identity."""
-        return values
-
-    def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
-        """Column by column ``a' K b``; ``scores`` are those of ``b``, where the caller has them."""
-        return namespace(a).inner(a, self.scores(b) if scores is None else scores)
-
-    def induced(self, theta: np.ndarray) -> np.ndarray:
-        """What the function says of the training rows as if they were new: the same."""
-        return self.scores(theta)
-
     def function(self, theta: np.ndarray) -> ScoreFunction:
         """The function with these coefficients, for new rows."""
         return ScoreFunction(self.feature_map, self.xp.place(theta))
@@ -195,7 +215,7 @@ class KernelSpace:
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureSpace:
+class FeatureSpace(HeldSpace):
     """Functions ``f = Z theta`` of explicit features.
 
     Parameters
@@ -217,24 +237,14 @@ class FeatureSpace:
     features: Any
     feature_map: Callable[[Any], Any] | None = None
     has_gram: ClassVar[Literal[False]] = False
-    has_blocks: ClassVar[bool] = False
-    has_own_values: ClassVar[bool] = False
 
     @property
-    def n_rows(self) -> int:
-        return self.features.shape[0]
+    def held(self) -> Any:
+        return self.features
 
     @property
     def n_params(self) -> int:
         return self.features.shape[1]
-
-    @property
-    def dtype(self) -> np.dtype:
-        return dtype_of(self.features)
-
-    @property
-    def xp(self) -> Any:
-        return namespace(self.features)
 
     @property
     def mean_square(self) -> float:
@@ -289,10 +299,6 @@ class FeatureSpace:
     def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
         """Column by column ``a' b``."""
         return namespace(a).inner(a, b)
-
-    def induced(self, theta: np.ndarray) -> np.ndarray:
-        """What the function says of the training rows as if they were new: the same."""
-        return self.scores(theta)
 
     def function(self, theta: np.ndarray) -> ScoreFunction:
         """The function with these weights, for new rows."""
@@ -392,7 +398,3 @@ def too_uneven(largest: float, ambient: float, graph: float) -> ValueError:
         f"graph_penalty={graph:.2g}: center and scale X, use float64, or bring the penalties nearer to each "
         "other."
     )
-
-
-def dense(matrix: Any) -> np.ndarray:
-    return matrix.toarray() if sp.issparse(matrix) else matrix

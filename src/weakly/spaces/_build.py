@@ -12,9 +12,19 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.utils import check_array, check_random_state, gen_batches
 
 from weakly.kernels import Kernel
-from weakly.rows._arrays import cast, namespace, namespace_on
-from weakly.rows._blocks import dense_bytes, fits, require_fit
-from weakly.rows._device import dtype_of, free_bytes, require_room, resolve_device, to_device, to_host, zeros
+from weakly.rows._arrays import (
+    cast,
+    dense_bytes,
+    dtype_of,
+    fits,
+    namespace,
+    namespace_on,
+    require_fit,
+    resolve_device,
+    to_host,
+    zeros,
+)
+from weakly.rows._device import free_bytes, to_device
 from weakly.spaces._base import BLOCK_ROWS, FeatureSpace, KernelSpace
 from weakly.spaces._corrected import CorrectedSpace
 
@@ -192,7 +202,7 @@ def exact_space(
     is_gpu = device is not None and free_bytes(device) is not None
     copies = 1 if is_gpu else 2  # a GPU is free to iterate without a factor
     n_bytes = dense_bytes(X.shape[0], X.shape[0], copies=copies)
-    require_room(n_bytes, device, f"an exact kernel on {X.shape[0]} rows", otherwise)
+    require_fit(n_bytes, f"an exact kernel on {X.shape[0]} rows", otherwise, device)
     rows = namespace_on(device).place(X.copy())  # the caller's array may change, and a CPU tensor shares it
     return KernelSpace(kernel(cast(rows, np.float64)), KernelMap(kernel, rows))
 
@@ -223,7 +233,7 @@ def _given_space(gram: np.ndarray, approximation: str | None, device: Any = None
         )
     n_bytes = dense_bytes(*gram.shape, copies=2)
     what, otherwise = f"a precomputed kernel on {gram.shape[0]} rows", "pass rows instead of a Gram matrix"
-    require_room(n_bytes, device, what, otherwise)
+    require_fit(n_bytes, what, otherwise, device)
     return KernelSpace(namespace_on(device).place(gram.astype(np.float64)))
 
 
@@ -262,4 +272,4 @@ def _mapped_space(X: Any, feature_map: Callable[[Any], Any], n_params: int, devi
 
 def _require_features(X: Any, n_params: int, device: Any) -> None:
     n_bytes = dense_bytes(X.shape[0], n_params, dtype=X.dtype)
-    require_room(n_bytes, device, f"{n_params} features on {X.shape[0]} rows", "lower n_components")
+    require_fit(n_bytes, f"{n_params} features on {X.shape[0]} rows", "lower n_components", device)

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from weakly.rows._arrays import cast, namespace
-from weakly.rows._device import dtype_of
-from weakly.spaces._base import ScoreFunction
+from weakly.rows._arrays import cast
+from weakly.spaces._base import Expansions, ScoreFunction
 
 
 @dataclass(frozen=True, eq=False)
-class CorrectedSpace:
+class CorrectedSpace(Expansions):
     """Functions of the kernel ``Z Z' + s I``: features, and a value of its own for every training row.
 
     Features of rank r cannot follow a graph of n rows closely: on them a Laplacian method smooths where it
@@ -44,24 +43,11 @@ class CorrectedSpace:
     variance: float
     feature_map: Callable[[Any], Any] | None = None
     has_gram: ClassVar[bool] = False
-    has_blocks: ClassVar[bool] = False
     has_own_values: ClassVar[bool] = True
 
     @property
-    def n_rows(self) -> int:
-        return self.features.shape[0]
-
-    @property
-    def n_params(self) -> int:
-        return self.features.shape[0]
-
-    @property
-    def dtype(self) -> np.dtype:
-        return dtype_of(self.features)
-
-    @property
-    def xp(self) -> Any:
-        return namespace(self.features)
+    def held(self) -> Any:
+        return self.features
 
     @property
     def mean_square(self) -> float:
@@ -75,14 +61,6 @@ class CorrectedSpace:
     def induced(self, theta: np.ndarray) -> np.ndarray:
         """What the function says of the training rows as if they were new: the part of the features."""
         return self.xp.product(self.features, self._weights(theta))
-
-    def adjoint(self, values: np.ndarray) -> np.ndarray:
-        """Adjoint of ``scores`` in the metric of the kernel: the identity."""
-        return values
-
-    def inner(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray | None = None) -> np.ndarray:
-        """Column by column ``a' K b``; ``scores`` are those of ``b``, where the caller has them."""
-        return namespace(a).inner(a, self.scores(b) if scores is None else scores)
 
     def function(self, theta: np.ndarray) -> ScoreFunction:
         """The function with these coefficients, for new rows."""

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from weakly.rows._arrays import cast as cast_array
-from weakly.rows._device import dtype_of, is_tensor
+from weakly.rows._arrays import dtype_of, is_tensor
 from weakly.spaces._base import FeatureSpace, KernelSpace, ScoreFunction
 from weakly.spaces._protocols import BaseSpace, Factor, Space
 

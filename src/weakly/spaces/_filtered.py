@@ -11,9 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from weakly.rows._arrays import cast, namespace
-from weakly.rows._device import dtype_of, to_host
-from weakly.spaces._base import BLOCK_ROWS, ScoreFunction, dense
+from weakly.rows._arrays import cast, dense, dtype_of, namespace, to_host
+from weakly.spaces._base import BLOCK_ROWS, ScoreFunction
 
 _ROUNDING = 100  # units of rounding by which equal values may differ
 

@@ -7,9 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from weakly.rows._arrays import cast, namespace
-from weakly.rows._device import dtype_of, to_host
-from weakly.spaces._base import KernelSpace, dense, not_a_kernel
+from weakly.rows._arrays import cast, dense, dtype_of, namespace, to_host
+from weakly.spaces._base import KernelSpace, not_a_kernel
 from weakly.spaces._corrected import CorrectedSpace
 
 Pull = Callable[[np.ndarray], np.ndarray]

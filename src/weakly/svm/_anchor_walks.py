@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from weakly.estimators._class_prior import prior_of
+from weakly.estimators._calibration import prior_of
 from weakly.estimators._fitting import Progress
 from weakly.graphs import AnchorMap
 from weakly.solvers._anchor_walk import AnchorWalk, solve_anchor_walk

@@ -6,15 +6,15 @@ from numbers import Real
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly._threads import openmp_after_fork
+from weakly._compat import Interval, StrOptions, check_sample_weight, openmp_after_fork
 from weakly.estimators._base import GraphEstimator, lazy_on_collections
-from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS, prior_of
+from weakly.estimators._calibration import CLASS_PRIOR_CONSTRAINTS, prior_of
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.graphs import AnchorGraph
 from weakly.kernels import resolve_kernel
-from weakly.rows._device import follow, to_host
+from weakly.rows._arrays import to_host
+from weakly.rows._device import follow
 from weakly.rows._labels import encode_labels
 from weakly.solvers import solve_label_walk
 from weakly.solvers._range import build_in_range

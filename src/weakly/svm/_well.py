@@ -6,8 +6,7 @@ import numpy as np
 
 from weakly._compat import Interval
 from weakly.estimators._base import class_codes
-from weakly.estimators._calibration import prior_temperature, probabilities
-from weakly.estimators._class_prior import CLASS_PRIOR_CONSTRAINTS
+from weakly.estimators._calibration import CLASS_PRIOR_CONSTRAINTS, prior_temperature, probabilities
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.estimators._mixture import LabelMixture
