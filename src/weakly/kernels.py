@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import pairwise
-from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
 
-from weakly.rows._arrays import dense, is_tensor, to_host
+from weakly.rows._arrays import dense, is_tensor, read_samples, to_host
 from weakly.rows._device import to_device
 
 __all__ = ["Kernel", "resolve_kernel"]
@@ -187,7 +186,7 @@ def resolve_kernel(
     >>> resolve_kernel("rbf", np.array([[0.0], [2.0]]), gamma="median").gamma
     0.5
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    X = read_samples(X)
     if callable(kernel):
         return Kernel("callable", function=kernel)
     if kernel not in _NAMES:

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from weakly import Bags
-from weakly.estimators._fitting import Progress
+from weakly.estimators._base import Progress
 from weakly.exceptions import FitInterruptedWarning
 
 from .subjects import FIRST, SUBJECTS, bags_of, blobs, some_of_each

@@ -23,7 +23,7 @@ from weakly import (
     WellMultiInstanceSVC,
 )
 from weakly.datasets import make_bags
-from weakly.estimators._fitting import Progress
+from weakly.estimators._base import Progress
 from weakly.exceptions import FitInterruptedWarning
 from weakly.multi_instance import bag_distances
 

@@ -32,7 +32,7 @@ from weakly.auto._kernels import (
 )
 from weakly.auto._spectra import Clusterings, graph_spectrum
 from weakly.auto._views import Carried, Reference, TrainingViews, ViewMap, learn_preparation
-from weakly.estimators._fitting import Progress
+from weakly.estimators._base import Progress
 from weakly.graphs import Graph
 from weakly.graphs._graph import join_neighbors
 from weakly.graphs._neighbors import search_neighbors

@@ -17,10 +17,16 @@ from weakly.auto._choice import Choice, choose
 from weakly.auto._kernels import Candidate
 from weakly.auto._refits import Refit, refit_total_variation
 from weakly.auto._views import PREPARATIONS
-from weakly.estimators._base import DeviceMixin, RowEstimator, ScoredClassifier, class_codes
-from weakly.estimators._calibration import check_class_prior, fit_temperature, probabilities, warn_of_unseen
+from weakly.estimators._base import DeviceMixin, Progress, RowEstimator, atomic_fit
+from weakly.estimators._calibration import (
+    ScoredClassifier,
+    check_class_prior,
+    class_codes,
+    fit_temperature,
+    probabilities,
+    warn_of_unseen,
+)
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.rows._arrays import is_collection, to_host
 from weakly.rows._blocks import ArrayBlocks
 from weakly.rows._labels import encode_labels

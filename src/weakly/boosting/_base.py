@@ -12,10 +12,9 @@ from weakly.boosting._boost import boost, start
 from weakly.boosting._forest import TreeRules
 from weakly.boosting._learners import EstimatorLearner, TreeLearner
 from weakly.boosting._objectives import class_order
-from weakly.estimators._base import RowEstimator, ScoredClassifier, refuse_collection
-from weakly.estimators._calibration import fit_temperature, prior_temperature, probabilities
+from weakly.estimators._base import Progress, RowEstimator, atomic_fit, refuse_collection
+from weakly.estimators._calibration import ScoredClassifier, fit_temperature, prior_temperature, probabilities
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.rows._labels import encode_labels
 
 PRIOR_CONSTRAINTS: dict = {

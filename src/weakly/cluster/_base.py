@@ -17,9 +17,9 @@ from sklearn.utils import check_random_state
 from weakly._compat import Interval, StrOptions
 from weakly.cluster._kernel_means_solver import seeded_codes, solve_kernel_means
 from weakly.cluster._starts import first_split, given_start, near_codes
-from weakly.estimators._base import KernelEstimator, class_codes
+from weakly.estimators._base import KernelEstimator, Progress, atomic_fit
+from weakly.estimators._calibration import class_codes
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.estimators._mixture import machine_of
 from weakly.solvers import SolverResult, assign_quotas
 from weakly.solvers._cutting_plane import LabelingMixture

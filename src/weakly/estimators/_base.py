@@ -1,26 +1,30 @@
-"""What estimators of every topic share: rows and kernels at the door, decisions at the exit."""
+"""What fits of every topic share: the door, samples and kernels that pass it, and progress meanwhile."""
 
 from __future__ import annotations
 
 import copy
 import functools
+import sys
+import time
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from weakly._compat import Interval, StrOptions, check_params
-from weakly.estimators._calibration import probabilities
-from weakly.estimators._docstrings import fill_doc
+from weakly.exceptions import FitInterruptedWarning
 from weakly.graphs import AnchorGraph, Graph, affinity_graph, anchor_graph, neighbor_graph
 from weakly.graphs._anchor_map import ANCHOR_WEIGHTS
 from weakly.graphs._graph import WEIGHTS
 from weakly.kernels import resolve_kernel
 from weakly.rows._arrays import (
+    DOOR,
     canonical,
     dense_bytes,
     fits,
@@ -30,10 +34,9 @@ from weakly.rows._arrays import (
     squarable,
     to_host,
 )
-from weakly.rows._device import follow
-from weakly.rows._selection import take_labeled
 from weakly.spaces import FeatureSpace, build_space
 
+_EVERY = 10  # iterations between two lines of progress
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
@@ -50,7 +53,7 @@ class RowEstimator(BaseEstimator):
     """Checks of samples: those of a fit, and new ones.
 
     An estimator that takes Dask collections has ``_fit_blocks(blocks, y)`` beside ``fit(X, y)``; the choice
-    between the two is made by :func:`weakly.estimators._fitting.atomic_fit`.
+    between the two is made by :func:`weakly.estimators._base.atomic_fit`.
     """
 
     _last_published = "_function"  # what only a fit that came to its end has set
@@ -74,7 +77,9 @@ class RowEstimator(BaseEstimator):
         refuse_collection(self, X)
         self._choose_device(X)
         X = validate_data(self, to_host(X), ensure_min_samples=2, order="C", **_ROWS)
-        return squarable(canonical(X))
+        X = squarable(canonical(X))
+        DOOR.set(X)
+        return X
 
     def _blocks_of(self, X):
         """The same for a Dask collection, of which blocks stay where they are."""
@@ -288,97 +293,121 @@ class GraphEstimator(DeviceMixin, KernelEstimator):
             )
 
 
-def lazy_on_collections(method):
-    """Let a method of a fitted estimator answer lazily for a Dask collection, chunk by chunk."""
-
-    @functools.wraps(method)
-    def wherever_samples_are(self, X):
-        if not is_collection(X):
-            return method(self, X)
-        from weakly.distributed import map_method
-
-        return map_method(self, method.__name__, X)
-
-    return wherever_samples_are
-
-
-@fill_doc
-class ScoredClassifier(ClassifierMixin):
-    """The public methods of a classifier that has ``classes_``, ``temperature_`` and ``_decisions``."""
-
-    def _labels_of(self, decisions):
-        return self.classes_[class_codes(decisions)]
-
-    @lazy_on_collections
-    def decision_function(self, X):
-        """Score samples: positive for the second of two classes, else one column per class.
-
-        %(of_new_samples)s
-        ndarray or dask array of shape (n_samples,) or (n_samples, n_classes)
-            Scores; where the estimator normalizes them by class proportions, after that.
-        """
-        decisions = self._decisions(X)
-        return follow(decisions[:, 0] if decisions.shape[1] == 1 else decisions, X)
-
-    @lazy_on_collections
-    def predict(self, X):
-        """Predict the class of samples.
-
-        %(of_new_samples)s
-        ndarray or dask array of shape (n_samples,)
-            Labels.
-        """
-        return follow(self._labels_of(self._decisions(X)), X)
-
-    @lazy_on_collections
-    def predict_proba(self, X):
-        """Estimate class probabilities.
-
-        They are the softmax of the decisions times ``temperature_``, a number fitted to the labeled
-        samples where each can be scored by a model without it, under a prior that decides when labels are
-        very few.
-
-        %(of_new_samples)s
-        ndarray or dask array of shape (n_samples, n_classes)
-            Rows sum to 1; the largest entry is the predicted class.
-        """
-        return follow(probabilities(self._decisions(X), self.temperature_), X)
-
-    def score(self, X, y, sample_weight=None):
-        """Accuracy on the labeled samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-            Test samples; bags as in ``fit``, of a classifier of bags.
-        y : array-like of shape (n_samples,)
-            True labels. Samples with the marker of ``unlabeled`` are left out, where the estimator has it.
-        %(accuracy)s
-        """
-        if not hasattr(self, "unlabeled"):
-            return super().score(X, y, sample_weight)
-        return score_labeled(self, accuracy_score, X, y, sample_weight)
-
-
-def score_labeled(estimator, metric, X, y, sample_weight, continuous=False):
-    """Metric of the predictions for labeled samples; a collection is predicted where it is, as a whole."""
-    settings = {"unlabeled": estimator.unlabeled, "continuous": continuous}
-    if is_collection(X):
-        y = np.asarray(y)
-        rows, known, weights = take_labeled(np.arange(len(y)), y, sample_weight, **settings)
-        return float(metric(known, np.asarray(estimator.predict(X))[rows], sample_weight=weights))
-    X, known, weights = take_labeled(X, y, sample_weight, **settings)
-    return float(metric(known, to_host(estimator.predict(X)), sample_weight=weights))
-
-
-def class_codes(columns):
-    """Class of each row: the largest of several columns, the sign of a single one."""
-    return (columns[:, 0] > 0).astype(int) if columns.shape[1] == 1 else columns.argmax(axis=1)
-
-
 def unlabeled_cost(C, C_unlabeled, labels):
     """Cost of an unlabelled row; "auto" falls with their number, so that they do not overrule the labels."""
     if not isinstance(C_unlabeled, str):
         return float(C_unlabeled)
     n_labeled, n_unlabeled = len(labels.labeled), labels.n_unlabeled
     return C * min(1.0, np.sqrt(n_labeled / max(n_unlabeled, 1)) / 2)
+
+
+def atomic_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a ``fit`` method leave the estimator as it was unless it comes to its end.
+
+    An error, or an interrupt that no solver caught, would otherwise leave new classes beside the old
+    function. Where a solver caught an interrupt and ended with the best point so far, the fit warns; a
+    warning that is turned into an error undoes the fit as well.
+
+    A Dask collection goes to the method ``_fit_blocks`` (for ``precompute``, to ``_precompute_blocks``) of an
+    estimator that has it, in blocks that its ``_blocks_of`` has checked, with all other arguments as they
+    are. Without such a method an estimator takes samples in memory only, which their checks say.
+
+    The method itself is for samples in memory. It sets attributes and changes none in place.
+
+    Examples
+    --------
+    >>> from weakly.estimators._base import atomic_fit
+    >>> class Model:
+    ...     classes_ = None
+    ...     @atomic_fit
+    ...     def fit(self, X, y):
+    ...         self.classes_ = sorted(set(y))
+    ...         if len(X) != len(y):
+    ...             raise ValueError("X and y differ in length.")
+    ...         return self
+    >>> model = Model().fit([1, 2], [0, 1])
+    >>> try:
+    ...     model.fit([1, 2, 3], [7, 8])
+    ... except ValueError:
+    ...     print(model.classes_)
+    [0, 1]
+    """
+
+    @functools.wraps(fit)
+    def fit_or_leave(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        before, outside = vars(self).copy(), DOOR.set(None)
+        in_blocks = getattr(self, f"_{fit.__name__}_blocks", None) if is_collection(X) else None
+        try:
+            if in_blocks is None:
+                fitted = fit(self, X, *args, **kwargs)
+            else:
+                fitted = in_blocks(self._blocks_of(X), *args, **kwargs)
+            if "interrupted" in _statuses(self):
+                warnings.warn(
+                    f"{type(self).__name__} was interrupted: the model is the best found until then, not the "
+                    "one that a whole fit gives (result_.status is 'interrupted').",
+                    FitInterruptedWarning,
+                    stacklevel=2,
+                )
+        except BaseException:
+            self.__dict__ = before  # in one step, which a second interrupt cannot part
+            raise
+        finally:
+            DOOR.reset(outside)
+        return fitted
+
+    return fit_or_leave
+
+
+def _statuses(estimator: Any) -> Iterator[str]:
+    """Why the solvers behind a fitted estimator ended."""
+    results = getattr(estimator, "result_", [])
+    yield from (result.status for result in (results if isinstance(results, list) else [results]))
+
+
+class Progress:
+    """Says what a fit is doing and how long each stage took.
+
+    Parameters
+    ----------
+    title : str
+        Usually the name of the estimator.
+    verbose : int
+        0 is silent.
+
+    Examples
+    --------
+    >>> from weakly.estimators._base import Progress
+    >>> with Progress("fit", verbose=0).stage("neighbors"):
+    ...     pass
+    """
+
+    def __init__(self, title: str, verbose: int) -> None:
+        self.title = title
+        self.verbose = verbose
+        self.n_iter = 0
+        self.is_interrupted = False
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time a stage and say so when it is over."""
+        start = time.perf_counter()
+        self._say(f"{name} ...", end="\r")
+        yield
+        self._say(f"{name}: {time.perf_counter() - start:.2f} s")
+
+    def count(self, *state: object) -> bool:
+        """Count an iteration; a callback that looks at nothing, and stops what comes after an interrupt."""
+        self.n_iter += 1
+        if self.n_iter % _EVERY == 1:
+            self._say(f"iteration {self.n_iter}", end="\r")
+        return self.is_interrupted
+
+    def watch(self, result: Any) -> Any:
+        """Pass on what a solver returned; after an interrupt of one part ``count`` ends all others."""
+        self.is_interrupted |= result.status == "interrupted"
+        return result
+
+    def _say(self, text: str, end: str = "\n") -> None:
+        if self.verbose:
+            print(f"[{self.title}] {text:<60}", end=end, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Class proportions, and from scores to decisions and probabilities with very few labels.
+"""Class proportions, and from scores to classes and their probabilities with very few labels.
 
 **Class proportions** are given by the user, or shown by the labels.
 
@@ -15,6 +15,7 @@ one label per class the prior speaks, with many the labels do.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,9 +25,14 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaln, log_softmax, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 
 from weakly._compat import Interval, StrOptions
-from weakly.rows._arrays import cast, dtype_of, namespace
+from weakly.estimators._docstrings import fill_doc
+from weakly.rows._arrays import cast, dtype_of, is_collection, namespace, to_host
+from weakly.rows._device import follow
+from weakly.rows._selection import take_labeled
 
 PRIOR_SPREAD = 0.7  # of the logarithm of the temperature
 # What the parameter ``class_prior`` of most classifiers takes; :func:`prior_of` reads it.
@@ -312,3 +318,91 @@ def decisions_of(prior: np.ndarray, temperature: float) -> np.ndarray:
 
 def _two_columns(decisions: np.ndarray) -> np.ndarray:
     return np.hstack([-decisions, decisions]) if decisions.shape[1] == 1 else decisions
+
+
+def lazy_on_collections(method):
+    """Let a method of a fitted estimator answer lazily for a Dask collection, chunk by chunk."""
+
+    @functools.wraps(method)
+    def wherever_samples_are(self, X):
+        if not is_collection(X):
+            return method(self, X)
+        from weakly.distributed import map_method
+
+        return map_method(self, method.__name__, X)
+
+    return wherever_samples_are
+
+
+@fill_doc
+class ScoredClassifier(ClassifierMixin):
+    """The public methods of a classifier that has ``classes_``, ``temperature_`` and ``_decisions``."""
+
+    def _labels_of(self, decisions):
+        return self.classes_[class_codes(decisions)]
+
+    @lazy_on_collections
+    def decision_function(self, X):
+        """Score samples: positive for the second of two classes, else one column per class.
+
+        %(of_new_samples)s
+        ndarray or dask array of shape (n_samples,) or (n_samples, n_classes)
+            Scores; where the estimator normalizes them by class proportions, after that.
+        """
+        decisions = self._decisions(X)
+        return follow(decisions[:, 0] if decisions.shape[1] == 1 else decisions, X)
+
+    @lazy_on_collections
+    def predict(self, X):
+        """Predict the class of samples.
+
+        %(of_new_samples)s
+        ndarray or dask array of shape (n_samples,)
+            Labels.
+        """
+        return follow(self._labels_of(self._decisions(X)), X)
+
+    @lazy_on_collections
+    def predict_proba(self, X):
+        """Estimate class probabilities.
+
+        They are the softmax of the decisions times ``temperature_``, a number fitted to the labeled
+        samples where each can be scored by a model without it, under a prior that decides when labels are
+        very few.
+
+        %(of_new_samples)s
+        ndarray or dask array of shape (n_samples, n_classes)
+            Rows sum to 1; the largest entry is the predicted class.
+        """
+        return follow(probabilities(self._decisions(X), self.temperature_), X)
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy on the labeled samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
+            Test samples; bags as in ``fit``, of a classifier of bags.
+        y : array-like of shape (n_samples,)
+            True labels. Samples with the marker of ``unlabeled`` are left out, where the estimator has it.
+        %(accuracy)s
+        """
+        if not hasattr(self, "unlabeled"):
+            return super().score(X, y, sample_weight)
+        return score_labeled(self, accuracy_score, X, y, sample_weight)
+
+
+def score_labeled(estimator, metric, X, y, sample_weight, continuous=False):
+    """Metric of the predictions for labeled samples; a collection is predicted where it is, as a whole."""
+    settings = {"unlabeled": estimator.unlabeled, "continuous": continuous}
+    if is_collection(X):
+        y = np.asarray(y)
+        rows, known, weights = take_labeled(np.arange(len(y)), y, sample_weight, **settings)
+        return float(metric(known, np.asarray(estimator.predict(X))[rows], sample_weight=weights))
+    X, known, weights = take_labeled(X, y, sample_weight, **settings)
+    return float(metric(known, to_host(estimator.predict(X)), sample_weight=weights))
+
+
+def class_codes(columns):
+    """Class of each row: the largest of several columns, the sign of a single one."""
+    return (columns[:, 0] > 0).astype(int) if columns.shape[1] == 1 else columns.argmax(axis=1)

@@ -17,7 +17,7 @@ from weakly.graphs._neighbors import (
     normalized,
     search_neighbors,
 )
-from weakly.rows._arrays import is_count, is_positive, resolve_device, squarable
+from weakly.rows._arrays import is_count, is_positive, read_samples, resolve_device, squarable
 
 WEIGHTS = ("self-tuning", "binary", "rbf", "cosine")
 LAPLACIANS = ("symmetric", "unnormalized", "random-walk")
@@ -337,7 +337,7 @@ def radius_graph(
 def _check_rows(X: Any, weights: str, is_kernel: bool = False) -> Any:
     if weights not in WEIGHTS:
         raise ValueError(f"graph weights are {weights!r}: use one of {', '.join(WEIGHTS)}.")
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    X = read_samples(X)
     return X if is_kernel else squarable(X)
 
 

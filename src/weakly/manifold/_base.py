@@ -11,10 +11,11 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly.estimators._base import GraphEstimator, ScoredClassifier
+from weakly.estimators._base import GraphEstimator, Progress, atomic_fit
 from weakly.estimators._calibration import (
     CLASS_PRIOR_CONSTRAINTS,
     Moments,
+    ScoredClassifier,
     decisions_of,
     fit_temperature,
     match_moments,
@@ -23,7 +24,6 @@ from weakly.estimators._calibration import (
     probabilities,
 )
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.graphs import AnchorGraph, AnchorMap
 from weakly.kernels import resolve_kernel
 from weakly.manifold._simplex_admm import solve_simplex

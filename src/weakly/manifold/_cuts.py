@@ -6,8 +6,7 @@ from numbers import Real
 import numpy as np
 
 from weakly._compat import Interval, StrOptions
-from weakly.estimators._base import class_codes
-from weakly.estimators._calibration import match_moments
+from weakly.estimators._calibration import class_codes, match_moments
 from weakly.estimators._docstrings import fill_doc
 from weakly.manifold._cheeger_solver import solve_cheeger
 from weakly.manifold._graph_cut import GraphCutClassifierBase, normalize_columns

@@ -9,8 +9,13 @@ from numbers import Real
 import numpy as np
 
 from weakly._compat import Interval, StrOptions
-from weakly.estimators._base import class_codes
-from weakly.estimators._calibration import check_class_prior, match_moments, prior_temperature, probabilities
+from weakly.estimators._calibration import (
+    check_class_prior,
+    class_codes,
+    match_moments,
+    prior_temperature,
+    probabilities,
+)
 from weakly.graphs import Graph
 from weakly.graphs._graph import WEIGHTS
 from weakly.manifold._base import LaplacianClassifierBase

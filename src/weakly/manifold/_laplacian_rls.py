@@ -5,9 +5,9 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from weakly._compat import StrOptions, check_sample_weight
-from weakly.estimators._base import lazy_on_collections, score_labeled
+from weakly.estimators._base import Progress, atomic_fit
+from weakly.estimators._calibration import lazy_on_collections, score_labeled
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.manifold._base import LaplacianModel, SimplexClassifierBase
 from weakly.rows._arrays import to_host
 from weakly.rows._device import follow

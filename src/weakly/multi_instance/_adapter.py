@@ -5,8 +5,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from weakly.estimators._base import atomic_fit
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import atomic_fit
 from weakly.multi_instance._forms import Form, check_labels, read_bags
 
 

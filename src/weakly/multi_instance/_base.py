@@ -9,10 +9,9 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from weakly.estimators._base import RowEstimator, ScoredClassifier, class_codes
-from weakly.estimators._calibration import decisions_of, prior_temperature
+from weakly.estimators._base import Progress, RowEstimator, atomic_fit
+from weakly.estimators._calibration import ScoredClassifier, class_codes, decisions_of, prior_temperature
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.multi_instance._bags import named
 from weakly.multi_instance._forms import Form, check_labels, read_bags
 

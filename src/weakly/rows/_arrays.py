@@ -15,19 +15,22 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from math import prod
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
-from sklearn.utils import gen_batches
+from sklearn.utils import check_array, gen_batches
 
 _BLOCK = 512  # rows mirrored at a time
 _UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 _DEFAULT = "2GB"
 
 Solve = Callable[[Any], Any]
+# Samples that the fit at work has checked, so that no part of it does so again.
+DOOR: ContextVar[Any] = ContextVar("DOOR", default=None)
 
 
 def is_tensor(array: Any) -> bool:
@@ -53,26 +56,7 @@ def dtype_of(array: Any) -> np.dtype:
 
 
 def resolve_device(device: Any, X: Any = None) -> str | None:
-    """Name the device of a model.
-
-    Parameters
-    ----------
-    device : str, torch.device or None
-        The parameter of an estimator. ``None`` is the device of ``X`` where that is a tensor.
-    X : object
-        Rows as the user gave them.
-
-    Returns
-    -------
-    str or None
-        A device that exists, or ``None`` for NumPy.
-
-    Examples
-    --------
-    >>> from weakly.rows._arrays import resolve_device
-    >>> resolve_device(None) is None
-    True
-    """
+    """Name the device of a model, one that exists; ``None``, NumPy, unless the samples are a tensor."""
     if device is None:
         device = X.device if is_tensor(X) else None
     if device is None:
@@ -246,6 +230,13 @@ def canonical(X: Any) -> Any:
 def is_collection(X: Any) -> bool:
     """Whether something is a Dask collection; told by its type, so that Dask need not be there."""
     return any(kind.__module__.partition(".")[0] == "dask" for kind in type(X).__mro__)
+
+
+def read_samples(X: Any) -> Any:
+    """Samples as finite floats, dense or CSR; what the door of a fit has read passes as it is."""
+    if X is DOOR.get():
+        return X
+    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
 
 
 def squarable(X: Any) -> Any:

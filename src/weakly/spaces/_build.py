@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.kernel_approximation import RBFSampler
-from sklearn.utils import check_array, check_random_state, gen_batches
+from sklearn.utils import check_random_state, gen_batches
 
 from weakly.kernels import Kernel
 from weakly.rows._arrays import (
@@ -19,6 +19,7 @@ from weakly.rows._arrays import (
     fits,
     namespace,
     namespace_on,
+    read_samples,
     require_fit,
     resolve_device,
     to_host,
@@ -136,7 +137,7 @@ def build_space(
         raise ValueError(f"approximation is {approximation!r}: use 'auto', None, 'nystroem' or 'fourier'.")
     if n_components < 1:
         raise ValueError(f"n_components is {n_components}: an approximation needs at least 1.")
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    X = read_samples(X)
     device = resolve_device(device)
     if kernel.name == "precomputed":
         return _given_space(X, approximation, device)

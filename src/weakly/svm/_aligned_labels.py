@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from weakly.estimators._base import class_codes
-from weakly.estimators._calibration import probabilities
+from weakly.estimators._calibration import class_codes, probabilities
 from weakly.rows._blocks import RowBlocks
 from weakly.rows._labels import LabelList
 from weakly.svm._border_quotas import assign_block_quotas

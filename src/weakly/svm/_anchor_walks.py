@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from weakly.estimators._base import Progress
 from weakly.estimators._calibration import prior_of
-from weakly.estimators._fitting import Progress
 from weakly.graphs import AnchorMap
 from weakly.solvers._anchor_walk import AnchorWalk, solve_anchor_walk
 from weakly.spaces import ScoreFunction, block_anchor_graph

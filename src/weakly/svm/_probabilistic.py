@@ -7,10 +7,9 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from weakly._compat import Interval, StrOptions, check_sample_weight, openmp_after_fork
-from weakly.estimators._base import GraphEstimator, lazy_on_collections
-from weakly.estimators._calibration import CLASS_PRIOR_CONSTRAINTS, prior_of
+from weakly.estimators._base import GraphEstimator, Progress, atomic_fit
+from weakly.estimators._calibration import CLASS_PRIOR_CONSTRAINTS, lazy_on_collections, prior_of
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.graphs import AnchorGraph
 from weakly.kernels import resolve_kernel
 from weakly.rows._arrays import to_host

@@ -9,10 +9,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly.estimators._base import KernelEstimator, ScoredClassifier, class_codes, unlabeled_cost
-from weakly.estimators._calibration import expected_prior, prior_of, prior_temperature, probabilities
+from weakly.estimators._base import KernelEstimator, Progress, atomic_fit, unlabeled_cost
+from weakly.estimators._calibration import (
+    ScoredClassifier,
+    class_codes,
+    expected_prior,
+    prior_of,
+    prior_temperature,
+    probabilities,
+)
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.rows._labels import encode_labels
 from weakly.solvers import SolverResult, assign_quotas
 from weakly.solvers._label_sets import SignSet

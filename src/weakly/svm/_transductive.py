@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from weakly._compat import Interval, StrOptions
+from weakly.estimators._base import Progress, atomic_fit
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.rows._arrays import occupied_columns, pick_columns
 from weakly.solvers._range import labeled_costs
 from weakly.spaces import FeatureSpace, ScoreFunction, exact_space

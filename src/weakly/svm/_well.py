@@ -5,10 +5,14 @@ from numbers import Integral
 import numpy as np
 
 from weakly._compat import Interval
-from weakly.estimators._base import class_codes
-from weakly.estimators._calibration import CLASS_PRIOR_CONSTRAINTS, prior_temperature, probabilities
+from weakly.estimators._base import Progress, atomic_fit
+from weakly.estimators._calibration import (
+    CLASS_PRIOR_CONSTRAINTS,
+    class_codes,
+    prior_temperature,
+    probabilities,
+)
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.estimators._mixture import LabelMixture
 from weakly.kernels import resolve_kernel
 from weakly.solvers._cutting_plane import cut_labels

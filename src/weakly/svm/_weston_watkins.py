@@ -9,10 +9,9 @@ from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from weakly._compat import Interval, StrOptions, check_sample_weight
-from weakly.estimators._base import KernelEstimator, ScoredClassifier
-from weakly.estimators._calibration import prior_temperature
+from weakly.estimators._base import KernelEstimator, Progress, atomic_fit
+from weakly.estimators._calibration import ScoredClassifier, prior_temperature
 from weakly.estimators._docstrings import fill_doc
-from weakly.estimators._fitting import Progress, atomic_fit
 from weakly.solvers._range import build_in_range
 from weakly.svm._weston_watkins_solver import solve_weston_watkins
 

@@ -1,4 +1,4 @@
-from weakly.estimators._fitting import Progress
+from weakly.estimators._base import Progress
 
 
 def test_progress_tells_stages_and_steps_on_standard_error(capsys):
