@@ -34,13 +34,7 @@ _LEAST_SHARE = 1e-8  # of an eigenvalue of the affinity of samples, relative to 
 
 @dataclass(frozen=True, eq=False)
 class AnchorLinks:
-    """From samples to their nearest anchors.
-
-    Parameters
-    ----------
-    anchors : AnchorMap
-        From samples, in the coordinates in which neighbors are sought, to their weights on anchors.
-    """
+    """From samples, in the coordinates in which neighbors are sought, to their nearest anchors."""
 
     anchors: AnchorMap
 
@@ -68,13 +62,7 @@ class AnchorLinks:
 
 @dataclass(frozen=True, eq=False)
 class AnchorBank(KernelBank):
-    """Kernels as functions of samples; their coordinates hold no values but of a single sample.
-
-    Parameters
-    ----------
-    candidates, preparation, reference, seed
-        As in every bank.
-    """
+    """Kernels as functions of samples; their coordinates hold no values but of a single sample."""
 
     def at(self, blocks: RowBlocks, numbers: np.ndarray) -> tuple[list[Candidate], np.ndarray]:
         """The kernels with the values of these samples, which count from 0."""
@@ -121,12 +109,7 @@ def _products(function: Callable[[Any], np.ndarray], rows: Any) -> np.ndarray:
 class AnchorSamples:
     """The samples of an :class:`AnchorBank` while it is built, in two passes over them.
 
-    Parameters
-    ----------
-    basis : Basis
-        Learned from the first samples, or all.
-    blocks : RowBlocks
-        All samples.
+    The basis is learned from the first samples, or all; the blocks have all.
     """
 
     connection = "anchors"
@@ -279,14 +262,7 @@ def _column_sums(values: Any) -> np.ndarray:
 class AnchorAffinity:
     """The affinity ``W = Z M^-1 Z'`` of all rows, by the sums over them that its spectrum takes.
 
-    Parameters
-    ----------
-    masses : ndarray of shape (n_anchors,)
-        ``Z'1``, the diagonal of ``M``.
-    gram : ndarray of shape (n_anchors, n_anchors)
-        ``Z'Z``.
-    n_rows : int
-        Number of rows.
+    ``masses`` are ``Z'1``, the diagonal of ``M``, and ``gram`` is ``Z'Z``.
     """
 
     masses: np.ndarray

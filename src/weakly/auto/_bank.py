@@ -64,12 +64,7 @@ DEFORMATIONS = ((5, 1), (10, 1), (10, 2))  # neighbors, power of the Laplacian
 class NeighborLinks:
     """From new samples to their nearest training samples.
 
-    Parameters
-    ----------
-    searched : {ndarray, csr matrix} of shape (n_rows, n_searched)
-        Training samples, in the coordinates in which neighbors are sought.
-    n_neighbors : int
-        Neighbors of a sample.
+    ``searched`` holds the training samples, in the coordinates in which neighbors are sought.
     """
 
     searched: Any
@@ -114,16 +109,8 @@ class NeighborLinks:
 class NeighborBank(KernelBank):
     """Kernels with their values at all samples.
 
-    Parameters
-    ----------
-    candidates, preparation, reference, seed
-        As in every bank.
-    order : ndarray of shape (n_rows,)
-        Place in the input of each sample held.
-    rows : {ndarray, csr matrix} of shape (n_rows, n_features)
-        The prepared samples, as they are held.
-    graph : Graph
-        The graph of the fewest neighbors.
+    ``rows`` are the prepared samples as they are held, ``order`` has the place of each in the input, and
+    ``graph`` is that of the fewest neighbors.
     """
 
     order: np.ndarray
@@ -150,16 +137,10 @@ class NeighborBank(KernelBank):
 
 
 class NeighborSamples:
-    """The samples of a :class:`NeighborBank` while it is built.
+    """The samples of a :class:`NeighborBank` while it is built, from a basis with all of them.
 
-    Parameters
-    ----------
-    basis : Basis
-        With all samples.
-    found : FirstKeys
-        Keys and places in the input of these samples.
-    approximate : bool
-        Whether neighbors are sought among few components, in cells.
+    ``found`` has their keys and places in the input; with ``approximate`` neighbors are sought among few
+    components, in cells.
     """
 
     connection = "neighbours"
@@ -369,16 +350,9 @@ def _affordable(size: Size, rows: Any) -> Size:
 class Posed:
     """Labels among the samples of a bank.
 
-    Parameters
-    ----------
-    candidates : list of Candidate
-        Kernels with the values of the labeled samples, if not of all.
-    problem : Problem
-        The labels, whose rows are places in these kernels.
-    columns : ndarray of shape (n_classes, n_columns)
-        From the classes of the problem to the columns of decisions.
-    public : ndarray of shape (n_classes,)
-        Sorted class of each class of the problem.
+    The candidates have the values of the labeled samples, if not of all, and rows of the problem are places
+    in them. ``columns`` leads from the classes of the problem to the columns of decisions, a line per class,
+    and ``public`` is the sorted class of each.
     """
 
     candidates: list[Candidate]

@@ -22,14 +22,8 @@ from weakly.spaces import Coordinates, FilteredSpace
 class Blend:
     """A sum of functions of coordinates, several columns at a time.
 
-    Parameters
-    ----------
-    parts : list of (Coordinates, ndarray of shape (n_coordinates, n_columns))
-        Coordinates with the weights of each function.
-    offset : ndarray of shape (n_columns,)
-        Added to the sum.
-    known : ndarray of shape (n_rows, n_columns) or None, default=None
-        Its scores where they are known already, so that combinations of its columns need no others.
+    ``parts`` are coordinates with the weights of each function, a column each. ``known`` are its scores where
+    they are known already, so that combinations of its columns need no others.
     """
 
     parts: list[tuple[Coordinates, np.ndarray]]
@@ -77,14 +71,8 @@ class Blend:
 class BlendFunction:
     """A blend for new rows, which are measured once for all kernels.
 
-    Parameters
-    ----------
-    weights : list of (callable, ndarray, ndarray)
-        From views to values, the weights of the values, and what is added.
-    offset : ndarray of shape (n_columns,)
-        Added to the sum.
-    reference : Reference
-        What new rows are held against.
+    ``weights`` are triples: a function from views to values, the weights of the values, and what is added to
+    them. ``reference`` is what new rows are held against.
     """
 
     weights: list
@@ -127,17 +115,8 @@ def blend(fits: Fits, weights: np.ndarray) -> Blend:
 class Fits:
     """Coefficients of the labeled samples in each model.
 
-    Where only some labels chose, the models that matter are fitted again with all of them, at the penalty
-    that the choice liked best.
-
-    Parameters
-    ----------
-    candidates : list of Candidate
-        The kernels.
-    choice : Choice
-        The choice.
-    problem : Problem
-        All labels.
+    Where only some labels chose, the models that matter are fitted again with all of them, those of
+    ``problem``, at the penalty that the choice liked best.
     """
 
     def __init__(self, candidates: list[Candidate], choice: Choice, problem: Problem) -> None:
@@ -175,12 +154,7 @@ class Fits:
 class Average:
     """The mean of both rules, with a column per class and a mean square of 1 over all samples.
 
-    Parameters
-    ----------
-    blend : Blend
-        The function.
-    held_out : ndarray of shape (n_scored, n_classes)
-        Scores of the labels that chose, each without itself, in the same units.
+    ``held_out`` are scores of the labels that chose, each without itself, in the same units.
     """
 
     blend: Blend
@@ -202,21 +176,8 @@ class Average:
 def average(fits: Fits, weights: list[np.ndarray], bank: KernelBank, blocks: RowBlocks) -> list[Average]:
     """Average the models by each rule, and both rules at equal size, by several sets of weights.
 
-    Parameters
-    ----------
-    fits : Fits
-        The models.
-    weights : list of ndarray of shape (n_rules, n_models)
-        Weights of the models.
-    bank : KernelBank
-        Where the kernels come from, to be asked for the sizes of scores over all samples.
-    blocks : RowBlocks
-        The samples, which are read at most once.
-
-    Returns
-    -------
-    list of Average
-        The function for each set of weights.
+    A set has a line of weights of the models for each rule. The bank is asked for the sizes of scores over
+    all samples, and reads the blocks of these at most once.
     """
     rules = [by_rule(fits, part) for part in weights]
     together, products = bank.scored(blocks, side_by_side([both for both, _ in rules]))

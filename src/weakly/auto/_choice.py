@@ -41,20 +41,12 @@ KEPT = 1e-4  # weight below which a kernel is left out
 class RidgePath:
     """Ridge regressions of one or many kernels, at each of several penalties.
 
-    Leading axes are those of the kernels, then comes the penalty.
-
-    Parameters
-    ----------
-    coefficients : ndarray of shape (..., n_penalties, n_rows, n_columns)
-        ``a = (K + p I)^-1 Y``, so that the scores of any rows are their kernel with these rows times ``a``.
-    held_out : ndarray of shape (..., n_penalties, n_rows, n_columns)
-        Score of each row by the regression without it.
-    precision : ndarray of shape (..., n_penalties, n_rows)
-        Diagonal of ``(K + p I)^-1``: inverse variance of a row given all others, in units of ``variance``.
-    variance : ndarray of shape (..., n_penalties)
-        ``tr(Y' (K + p I)^-1 Y)`` over the degrees of freedom, the most likely scale of the kernel.
-    log_evidence : ndarray of shape (..., n_penalties)
-        Log density of the targets under a Gaussian process with that scale, but for a constant.
+    Leading axes are those of the kernels, then comes the penalty. ``coefficients`` are ``a = (K + p I)^-1
+    Y``, so that the scores of any rows are their kernel with these rows times ``a``; ``held_out`` is the
+    score of each row by the regression without it. ``precision`` is the diagonal of ``(K + p I)^-1``: the
+    inverse variance of a row given all others, in units of ``variance``. That is ``tr(Y' (K + p I)^-1 Y)``
+    over the degrees of freedom, the most likely scale of the kernel, and ``log_evidence`` the log density of
+    the targets under a Gaussian process with that scale, but for a constant.
     """
 
     coefficients: np.ndarray
@@ -74,24 +66,10 @@ def solve_ridge_path(
 ) -> list[RidgePath]:
     """Solve kernel ridge regression at several penalties, for a stack of kernels at once.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (..., n_rows, n_rows)
-        Kernels of the labeled samples.
-    targets : ndarray of shape (n_rows, n_columns)
-        Targets, the same for all kernels.
-    penalties : ndarray of shape (n_penalties,)
-        Positive penalties ``p``.
-    constants : sequence of float, default=(0.0,)
-        Numbers, each of which is added to every entry of the kernels: the prior variance of an offset of the
-        scores. There is a path for each.
-    n_free : int or None, default=None
-        Columns of the targets that are free; all by default. One-hot rows minus their mean have one less.
-
-    Returns
-    -------
-    list of RidgePath
-        Coefficients, leave-one-out scores and evidence, for each constant.
+    ``gram`` has the kernels of the labeled samples, with leading axes, ``targets`` are the same for all of
+    them, and penalties ``p`` are positive. Each of the ``constants`` is added to every entry of the kernels:
+    the prior variance of an offset of the scores. There is a path for each. ``n_free`` columns of the targets
+    are free, all by default; one-hot rows minus their mean have one less.
 
     Notes
     -----
@@ -152,16 +130,8 @@ def _path_of(
 class Problem:
     """Labels of some rows of a bank.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_labeled,)
-        Labelled rows.
-    codes : ndarray of shape (n_labeled,)
-        Their classes.
-    shares : ndarray of shape (n_classes,)
-        Shares of the classes under the first hypothesis.
-    is_known : bool
-        Whether the shares are given, so that there is no other hypothesis.
+    ``shares`` are those of the classes under the first hypothesis; where they are given, ``is_known``, there
+    is no other.
     """
 
     rows: np.ndarray
@@ -211,12 +181,8 @@ class Problem:
 class Rule:
     """What one rule says about kernels under one hypothesis.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_kernels,)
-        Sum of the log probabilities of the labels.
-    penalty_weights : ndarray of shape (n_kernels, n_penalties)
-        Weights of the penalties, of sum 1.
+    ``scores`` are sums of the log probabilities of the labels, and ``penalty_weights`` have a line for each
+    kernel, of sum 1.
     """
 
     scores: np.ndarray
@@ -272,23 +238,10 @@ class Choice:
     """Weights of all kernels, and the coefficients of the labeled samples in each.
 
     Models are kernels under a hypothesis, all kernels under the first of them, then all under the second.
-
-    Parameters
-    ----------
-    problem : Problem
-        The labels that chose.
-    families : ndarray of str, shape (n_models,)
-        Family of each model.
-    constants : ndarray of shape (n_models,)
-        Prior variance of the offset in each.
-    scores : ndarray of shape (n_rules, n_models)
-        Log probability of the labels, by each rule.
-    log_priors : ndarray of shape (n_models,)
-        Log prior of each model.
-    coefficients, held_out : ndarray of shape (n_rules, n_models, n_labeled, n_classes)
-        Means over the penalties of the coefficients and of the leave-one-out scores.
-    penalties : ndarray of shape (n_rules, n_models)
-        The penalty of largest weight.
+    Each has the name of its family, the prior variance of its offset in ``constants`` and its log prior.
+    ``scores``, the log probability of the labels, and ``penalties``, the ones of largest weight, have a line
+    for each rule; so do the means over the penalties of the coefficients and of the leave-one-out scores,
+    whose last axes are labeled samples and classes. ``problem`` has the labels that chose.
     """
 
     problem: Problem

@@ -55,18 +55,9 @@ Measure = Callable[[Views], Any]
 
 @dataclass(frozen=True)
 class Size:
-    """How large a bank is.
+    """How large a bank is: its landmarks, eigenvectors of a graph, components, and clusterings of each kind.
 
-    Parameters
-    ----------
-    n_landmarks : int
-        Samples that kernels are taken with; with as many samples or fewer the kernels are exact.
-    n_vectors : int
-        Eigenvectors of a graph.
-    n_components : int
-        Principal components.
-    n_runs : int
-        Clusterings of each kind.
+    With as many samples as landmarks or fewer the kernels are exact.
     """
 
     n_landmarks: int
@@ -146,18 +137,8 @@ class KernelBank:
 class Basis:
     """What is learned from samples before they are connected: features in use and principal components.
 
-    Parameters
-    ----------
-    rows : {ndarray, csr matrix} of shape (n_rows, n_features)
-        Prepared samples, in the order of their keys: all, or the first ones.
-    prepare : Preparation
-        How they were prepared.
-    size : Size
-        How large the bank is.
-    seed : int
-        Of the keys, and of clusterings.
-    device : str or None
-        Where kernels with the landmarks are computed; ``None`` is NumPy.
+    ``rows`` are prepared samples, in the order of their keys: all, or the first ones. The seed is that of the
+    keys and of clusterings. Kernels with the landmarks are computed on the device; ``None`` is NumPy.
     """
 
     def __init__(self, rows: Any, prepare: Preparation, size: Size, seed: int, device: str | None) -> None:
@@ -206,14 +187,7 @@ class ConnectedSamples(Protocol):
 class Families:
     """The kernels of all families, in the order in which they need each other.
 
-    Parameters
-    ----------
-    samples : ConnectedSamples
-        The samples.
-    basis : Basis
-        What was learned from them.
-    n_classes : int
-        Number of classes: clusterings have so many clusters, and several times as many.
+    Clusterings have as many clusters as there are classes, and several times as many.
     """
 
     def __init__(self, samples: ConnectedSamples, basis: Basis, n_classes: int) -> None:

@@ -29,14 +29,8 @@ _LEAST_PROBABILITY = 1e-6
 class Refit:
     """What a method says of all rows, and of the labels that were hidden from it.
 
-    Parameters
-    ----------
-    average : Average
-        Its scores, as a function too.
-    log_likelihood : float
-        Sum of the log probabilities of the labels, by the second rule of the choice.
-    weight : float
-        Its weight beside all kernels together.
+    ``average`` has its scores, as a function too, ``log_likelihood`` is the sum of the log probabilities of
+    the labels by the second rule of the choice, and ``weight`` counts beside all kernels together.
     """
 
     average: Average
@@ -54,21 +48,8 @@ def refit_total_variation(bank: NeighborBank, fits: Fits, ours: Average) -> Refi
 def refit(method: Any, bank: NeighborBank, fits: Fits, ours: Average) -> Refit | None:
     """Fit a method, and again without each part of the labels.
 
-    Parameters
-    ----------
-    method : classifier
-        With ``label_distributions_``; refitted in place.
-    bank : NeighborBank
-        Rows and graph.
-    fits : Fits
-        The choice among the kernels, and all labels.
-    ours : Average
-        What the kernels say, to see whether there is anything to change.
-
-    Returns
-    -------
-    Refit or None
-        None where it agrees with the kernels on all but a few rows.
+    The method, with ``label_distributions_``, is refitted in place. ``ours`` is what the kernels say: None is
+    returned where the method agrees with it on all but a few rows.
     """
     scores = _scores(method, bank.rows, fits.problem)
     if np.mean(scores.argmax(axis=1) == ours.blend.scores().argmax(axis=1)) >= AGREEMENT:

@@ -30,15 +30,7 @@ _LEAST_VARIANCE = 1e-10  # of a component, relative to the first
 
 @dataclass(frozen=True)
 class DistanceKernel:
-    """A kernel that is a function of the distance, in units of ``width``.
-
-    Parameters
-    ----------
-    name : {"rbf", "laplace"}
-        ``exp(-d^2 / (2 width^2))`` or ``exp(-d / width)``.
-    width : float
-        The width.
-    """
+    """The kernel ``exp(-d^2 / (2 width^2))`` of the distance, "rbf", or ``exp(-d / width)``, "laplace"."""
 
     name: str
     width: float
@@ -88,14 +80,8 @@ def whole(spectrum: np.ndarray, n_vectors: int) -> int:
 class Clusterings:
     """Several clusterings of an embedding of rows, and the cluster of new rows in each.
 
-    Parameters
-    ----------
-    embed : callable
-        From views of rows to their embedding.
-    centres : list of ndarray of shape (n_clusters, n_dimensions)
-        Centres of each clustering.
-    grain : float
-        Squared distances that differ by less are equal.
+    ``embed`` leads from views of rows to their embedding. Squared distances to centres that differ by less
+    than ``grain`` are equal.
     """
 
     embed: Callable[[Views], np.ndarray]

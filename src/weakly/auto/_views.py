@@ -128,18 +128,10 @@ class Links(Protocol):
 class Reference:
     """What new samples are compared with.
 
-    Parameters
-    ----------
-    prepare : callable
-        From samples to prepared samples.
-    landmarks : {ndarray, csr matrix} of shape (n_landmarks, n_features)
-        Prepared training samples that kernels are taken with.
-    projection : Projection or None
-        The combinations of features in which neighbors are sought; ``None`` is the features themselves.
-    links : Links
-        From samples in those coordinates to what they are connected to.
-    device : str or None, default=None
-        Where distances to the landmarks are taken, and stay; ``None`` is NumPy.
+    ``prepare`` makes prepared samples of samples, and ``landmarks`` are the prepared training samples that
+    kernels are taken with. Neighbors are sought in the combinations of features of ``projection``, ``None``
+    for the features themselves, and ``links`` lead from samples in those coordinates to what they are
+    connected to. Distances to the landmarks are taken on the device, and stay there; ``None`` is NumPy.
     """
 
     prepare: Any
@@ -156,15 +148,7 @@ class Reference:
 
 
 class Views:
-    """Measurements of some rows.
-
-    Parameters
-    ----------
-    rows : {ndarray, csr matrix} of shape (n_rows, n_features)
-        Prepared rows.
-    reference : Reference
-        What they are held against.
-    """
+    """Measurements of some prepared rows, held against a reference."""
 
     def __init__(self, rows: Any, reference: Reference) -> None:
         self.rows = rows
@@ -225,12 +209,7 @@ def distances_on_device(rows: np.ndarray, landmarks: np.ndarray, device: str) ->
 class ViewMap:
     """From new rows to values, by way of their views.
 
-    Parameters
-    ----------
-    reference : Reference
-        What they are held against.
-    measure : callable
-        From views to values; whoever has the views of rows can share them between several maps.
+    ``measure`` leads from views to values; whoever has the views of rows can share them between several maps.
     """
 
     reference: Reference
@@ -243,13 +222,7 @@ class ViewMap:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Some features of samples, as values.
-
-    Parameters
-    ----------
-    columns : ndarray of int or None
-        The features; ``None`` is all.
-    """
+    """Some features of samples, as values; ``None`` is all."""
 
     columns: np.ndarray | None
 
@@ -264,15 +237,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Combinations of the columns of rows.
-
-    Parameters
-    ----------
-    directions : ndarray of shape (n_columns, n_components)
-        One combination per column.
-    columns : ndarray of int or None, default=None
-        The features that take part; ``None`` is all.
-    """
+    """Combinations of some columns of rows, or of all with ``None``; each is a column of ``directions``."""
 
     directions: np.ndarray
     columns: np.ndarray | None = None
@@ -290,12 +255,7 @@ class Projection:
 class Carried:
     """Values of training samples or anchors, carried over to samples that are connected to them.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_targets, n_values)
-        Values of the training samples or the anchors.
-    n_neighbors : int
-        Connections that take part.
+    The nearest ``n_neighbors`` connections take part.
     """
 
     values: np.ndarray
@@ -308,15 +268,7 @@ class Carried:
 
 @dataclass(frozen=True, eq=False)
 class FirstDirections:
-    """The first values of rows, as a direction.
-
-    Parameters
-    ----------
-    measure : callable
-        From views to values.
-    n_values : int
-        How many of them.
-    """
+    """The first ``n_values`` values of rows, measured from their views, as a direction."""
 
     measure: Callable[[Views], np.ndarray]
     n_values: int
