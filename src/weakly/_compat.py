@@ -30,20 +30,7 @@ _SEARCH_MB = 128  # for distances of a chunk of rows to all others; 1024 by defa
 
 
 def nearest_rows(X: Any, n_nearest: int) -> np.ndarray:
-    """Indices of the rows nearest to each row, itself included, nearest first.
-
-    Parameters
-    ----------
-    X : {ndarray, csr matrix} of shape (n_rows, n_features)
-        Rows.
-    n_nearest : int
-        How many.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_nearest)
-        The same for any number of threads, ties included.
-    """
+    """Indices of the rows nearest to each row, itself included, nearest first; ties as with any threads."""
     index = NearestNeighbors(n_neighbors=n_nearest).fit(X)
     if index._fit_method == "brute" and ArgKmin.is_usable_for(X, X, "euclidean"):
         # The public search picks its strategy by the number of threads, and breaks ties differently with

@@ -21,19 +21,8 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     numba keeps it beside the source or in the user's cache directory, and refuses to decorate where it may
     write to neither, as in a container with a read-only file system. There the code goes to a private
-    directory among the temporary files or, failing that, is compiled by every process anew.
-
-    Parameters
-    ----------
-    function : callable, optional
-        What to compile; without it the decorator with these options is returned.
-    **options : dict
-        Options of ``numba.njit``.
-
-    Returns
-    -------
-    callable
-        The compiled function, or the decorator.
+    directory among the temporary files or, failing that, is compiled by every process anew. Options are those
+    of ``numba.njit``; without a function the decorator with these options is returned.
 
     Examples
     --------

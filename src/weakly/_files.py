@@ -17,16 +17,6 @@ def draft_of(path: Path) -> Iterator[Path]:
     Until then it has a temporary name in the same directory: whatever goes wrong, ``path`` holds all of the
     old content or all of the new. Where ``path`` is a link it stays one, and what it points to changes.
 
-    Parameters
-    ----------
-    path : Path
-        Name of the file.
-
-    Yields
-    ------
-    Path
-        A name that no file has.
-
     Examples
     --------
     >>> import tempfile

@@ -26,17 +26,9 @@ _SHARES = 8  # stretches for each thread, so that none waits long for another at
 def run_parallel(kernel: Callable[..., None], n_tasks: int, *arguments: Any, grain: int = 1) -> None:
     """Run a compiled loop over tasks on as many threads as numba would use (``NUMBA_NUM_THREADS``).
 
-    Parameters
-    ----------
-    kernel : callable
-        ``kernel(start, stop, *arguments)`` does the tasks from ``start`` to before ``stop``. To run beside
-        others it is compiled with ``nogil=True``, and its tasks write to different places.
-    n_tasks : int
-        Number of tasks.
-    *arguments : object
-        Further arguments of the kernel.
-    grain : int, default=1
-        Fewest tasks that are worth a thread.
+    ``kernel(start, stop, *arguments)`` does the tasks from ``start`` to before ``stop``. To run beside others
+    it is compiled with ``nogil=True``, and its tasks write to different places. ``grain`` is the fewest tasks
+    that are worth a thread.
 
     Examples
     --------

@@ -366,14 +366,7 @@ def _statuses(estimator: Any) -> Iterator[str]:
 
 
 class Progress:
-    """Says what a fit is doing and how long each stage took.
-
-    Parameters
-    ----------
-    title : str
-        Usually the name of the estimator.
-    verbose : int
-        0 is silent.
+    """Says what a fit of a title is doing and how long each stage took, unless ``verbose`` is 0.
 
     Examples
     --------

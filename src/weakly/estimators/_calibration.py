@@ -46,23 +46,9 @@ CLASS_PRIOR_CONSTRAINTS: list = [
 
 
 def check_class_prior(given: Any, classes: np.ndarray, name: str, otherwise: str = "None") -> np.ndarray:
-    """Scale class proportions that a user gave to sum 1.
+    """Scale class proportions that a user gave, by class or in the order of sorted classes, to sum 1.
 
-    Parameters
-    ----------
-    given : array-like of shape (n_classes,) or mapping
-        Proportions in the order of ``classes``, or by class.
-    classes : ndarray of shape (n_classes,)
-        Labels, sorted.
-    name : str
-        Parameter that they were given as, for messages.
-    otherwise : str, default="None"
-        What else the parameter takes, for messages.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        Proportions that sum to 1.
+    ``name`` is the parameter that they were given as and ``otherwise`` what else it takes, for messages.
 
     Examples
     --------
@@ -131,32 +117,13 @@ def expected_prior(counts: np.ndarray) -> np.ndarray:
 
 
 def prior_temperature(n_classes: int) -> float:
-    """Temperature before any label is seen.
-
-    Parameters
-    ----------
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    float
-        ``log2(n_classes)``: about the best one on 14 data sets with 2 to 26 classes.
-    """
+    """Temperature before any label is seen: about the best one on 14 data sets with 2 to 26 classes."""
     return float(np.log2(n_classes))
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """An affine map of each score column, fixed on the training rows.
-
-    Parameters
-    ----------
-    scale : ndarray of shape (n_columns,)
-        Factors.
-    offset : ndarray of shape (n_columns,)
-        Added after scaling.
-    """
+    """An affine map of each score column, scaled and then offset, fixed on the training rows."""
 
     scale: np.ndarray
     offset: np.ndarray
@@ -173,19 +140,9 @@ class Moments:
 
 
 def match_moments(scores: np.ndarray, prior: np.ndarray) -> Moments:
-    """Find the map that gives score columns the moments of classes with these shares.
+    """Find the map that gives score columns of all training rows the moments of classes with these shares.
 
-    Parameters
-    ----------
-    scores : {ndarray, tensor} of shape (n_rows, n_columns)
-        Scores of all training rows; a single column is that of the second of two classes.
-    prior : ndarray of shape (n_classes,)
-        Share of each class.
-
-    Returns
-    -------
-    Moments
-        The map; a constant column stays as it is.
+    A single column is that of the second of two classes; a constant column stays as it is.
 
     Examples
     --------
@@ -209,19 +166,9 @@ def match_moments(scores: np.ndarray, prior: np.ndarray) -> Moments:
 
 
 def fit_temperature(decisions: np.ndarray, codes: np.ndarray) -> float:
-    """Temperature of the softmax that suits labelled rows scored by models without them.
+    """Most probable temperature of the softmax for decisions on labelled rows by models without them.
 
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_labeled, n_columns)
-        Held-out decisions; rows that are the only one of their class are passed over.
-    codes : ndarray of shape (n_labeled,)
-        Class of each row.
-
-    Returns
-    -------
-    float
-        The most probable temperature; that of the prior with no rows.
+    Rows that are the only one of their class are passed over; with no rows it is that of the prior.
 
     Examples
     --------
@@ -247,19 +194,10 @@ def fit_temperature(decisions: np.ndarray, codes: np.ndarray) -> float:
 
 
 def match_confidence(decisions: np.ndarray, confidence: float) -> float:
-    """Temperature at which the probability of the predicted class has a given mean.
+    """Temperature at which the probability of the predicted class has a given mean, above that of a guess.
 
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_rows, n_columns)
-        Decisions; a single column is that of the second of two classes.
-    confidence : float
-        The mean, above that of a guess.
-
-    Returns
-    -------
-    float
-        Between 1/1000 and 1000; 1 for decisions that are all equal.
+    A single column of decisions is that of the second of two classes. It is between 1/1000 and 1000, and 1
+    for decisions that are all equal.
 
     Examples
     --------
@@ -280,38 +218,15 @@ def match_confidence(decisions: np.ndarray, confidence: float) -> float:
 
 
 def probabilities(decisions: np.ndarray, temperature: float) -> np.ndarray:
-    """Class probabilities of rows.
+    """Class probabilities of rows, which sum to 1; the largest is that of the predicted class.
 
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_rows, n_columns)
-        Decisions; a single column is that of the second of two classes.
-    temperature : float
-        Factor on the decisions.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes)
-        Rows sum to 1; the largest entry is the predicted class.
+    A single column of decisions is that of the second of two classes. The temperature is a factor on them.
     """
     return softmax(temperature * _two_columns(decisions), axis=1)
 
 
 def decisions_of(prior: np.ndarray, temperature: float) -> np.ndarray:
-    """Decisions whose probabilities are given: the inverse of :func:`probabilities`.
-
-    Parameters
-    ----------
-    prior : ndarray of shape (n_classes,)
-        Probabilities.
-    temperature : float
-        Factor on the decisions.
-
-    Returns
-    -------
-    ndarray of shape (n_columns,)
-        A single column for two classes.
-    """
+    """Decisions whose probabilities are given, one of two classes: the inverse of :func:`probabilities`."""
     logits = np.log(prior) / temperature
     return (logits[1:] - logits[:1]) / 2 if len(prior) == 2 else logits
 

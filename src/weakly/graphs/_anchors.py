@@ -28,18 +28,8 @@ from weakly.rows._device import PlacedMatrix, to_device
 class AnchorLaplacian:
     """The Laplacian ``I - Z M^-1 Z'`` of an anchor graph, as products; or ``D - g Z M^-1 Z'``.
 
-    Parameters
-    ----------
-    weights : csr_array of shape (n_rows, n_anchors)
-        Weights ``Z``.
-    masses : ndarray of shape (n_anchors,)
-        Column sums of ``Z``.
-    gram : ndarray of shape (n_anchors, n_anchors)
-        ``Z'Z``.
-    own : ndarray of shape (n_rows,) or float, default=1.0
-        Diagonal of ``D``.
-    shared : float, default=1.0
-        Weight ``g`` of what rows share.
+    ``masses``, the diagonal of ``M``, are the column sums of the weights ``Z``, and ``gram`` is ``Z'Z``.
+    ``own`` is the diagonal of ``D``, and ``shared`` the weight ``g`` of what rows share.
 
     Examples
     --------

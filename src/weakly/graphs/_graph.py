@@ -266,21 +266,8 @@ def join_neighbors(
 ) -> Graph:
     """Connect each row to given neighbours, nearest first: what :func:`neighbor_graph` does after the search.
 
-    Parameters
-    ----------
-    rows : {ndarray, csr matrix} of shape (n_rows, n_features)
-        Rows in which distances are taken, or their Gram matrix with ``is_kernel``.
-    neighbors : ndarray of shape (n_rows, n_neighbors)
-        Indices of rows.
-    weights, symmetrize, bandwidth, is_kernel
-        As in :func:`neighbor_graph`; for "cosine" the rows have length 1.
-    lengths : ndarray of shape (n_rows, n_neighbors), optional
-        Distances to the neighbours, where the search knows them.
-
-    Returns
-    -------
-    Graph
-        Symmetric.
+    The parameters are its own; for "cosine" the rows have length 1. ``lengths`` are the distances to the
+    neighbours, where the search knows them.
     """
     n_rows, n_neighbors = neighbors.shape
     sources = np.repeat(np.arange(n_rows), n_neighbors)

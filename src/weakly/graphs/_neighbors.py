@@ -31,25 +31,10 @@ _DEVICE_ENTRIES = {"cpu": 2**23, "cuda": 2**28}  # numbers held there for a bloc
 
 @openmp_after_fork()
 def find_neighbors(X: Any, n_neighbors: int, search: str, is_kernel: bool, random_state: Any) -> np.ndarray:
-    """Indices of the nearest other rows, nearest first.
+    """Indices of the nearest other rows, nearest first: the same for any number of threads.
 
-    Parameters
-    ----------
-    X : {ndarray, csr matrix} of shape (n_rows, n_features)
-        Rows, or their Gram matrix with ``is_kernel``.
-    n_neighbors : int
-        How many.
-    search : {"auto", "exact", "approximate", "cells"}
-        How they are found.
-    is_kernel : bool
-        Whether ``X`` is a Gram matrix.
-    random_state : int, RandomState or None
-        Seed of searches that are not exact.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_neighbors)
-        The same for any number of threads.
+    ``X`` is a Gram matrix with ``is_kernel``. ``search`` is "auto", "exact", "approximate" or "cells"; the
+    seed is that of searches that are not exact.
     """
     if search not in SEARCHES:
         raise ValueError(f"search is {search!r}: use one of {', '.join(SEARCHES)}.")
@@ -85,26 +70,10 @@ def search_neighbors(
 
 
 def nearest_on_device(X: np.ndarray, n_neighbors: int, device: str) -> tuple[np.ndarray, np.ndarray]:
-    """Find the nearest other rows, nearest first; which of equally far ones come last is not defined.
+    """Find the nearest other rows, nearest first, and how far they are.
 
-    Products of rows in float64 say which rows may be near, differences of rows how far those are, exactly 0
-    for duplicates.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Rows.
-    n_neighbors : int
-        How many.
-    device : str
-        Where to search.
-
-    Returns
-    -------
-    neighbors : ndarray of shape (n_rows, n_neighbors)
-        Indices of rows.
-    distances : ndarray of shape (n_rows, n_neighbors)
-        How far they are.
+    Which of equally far ones come last is not defined. Products of rows in float64 say which rows may be
+    near, differences of rows how far those are, exactly 0 for duplicates.
 
     Examples
     --------

@@ -132,18 +132,7 @@ class LabeledLoss(ScoreLoss):
 
 
 def bounded_exp(exponents: np.ndarray) -> np.ndarray:
-    """``exp(x)``, the same number for all ``x`` from 700 on, so that sums of it stay finite.
-
-    Parameters
-    ----------
-    exponents : ndarray
-        The exponents.
-
-    Returns
-    -------
-    ndarray
-        Up to 1e304.
-    """
+    """``exp(x)``, the same number for all ``x`` from 700 on, 1e304, so that sums of it stay finite."""
     return np.exp(np.minimum(exponents, 700.0))
 
 

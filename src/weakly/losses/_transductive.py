@@ -37,12 +37,8 @@ def squared_hinge(scores: np.ndarray) -> np.ndarray:
 class TwoSided(ScoreLoss):
     """``sum_i p_i V(t_i) + q_i V(-t_i) + s_i t_i``: convex, and a parabola between -1 and 1.
 
-    Parameters
-    ----------
-    positive, negative : ndarray of shape (n_samples,)
-        Costs ``p`` and ``q`` of the two labels; both 0 on samples without a loss.
-    tilt : ndarray of shape (n_samples,) or float, default=0.0
-        Slope ``s`` on top.
+    The costs ``p`` and ``q`` of the two labels, ``positive`` and ``negative``, are both 0 on samples without
+    a loss; ``s`` is the ``tilt``.
 
     Examples
     --------
@@ -74,12 +70,7 @@ class TwoSided(ScoreLoss):
 class Bump(ScoreLoss):
     """Labeled samples as they are; unlabeled ones cost a smooth hill around 0.
 
-    Parameters
-    ----------
-    labeled : TwoSided
-        Loss of the labeled samples.
-    costs : ndarray of shape (n_samples,)
-        Cost ``C*`` of unlabeled samples, 0 on labeled ones.
+    The costs ``C*`` of unlabeled samples are 0 on labeled ones, here and in what follows.
     """
 
     labeled: TwoSided
@@ -104,14 +95,7 @@ class Bump(ScoreLoss):
 class Blurred(ScoreLoss):
     """The whole objective convolved with a Gaussian: the mean loss when scores have a random error.
 
-    Parameters
-    ----------
-    labeled : TwoSided
-        Loss of the labeled samples.
-    costs : ndarray of shape (n_samples,)
-        Cost ``C*`` of unlabeled samples, 0 on labeled ones.
-    widths : ndarray of shape (n_samples,)
-        Standard deviations of the errors, positive.
+    ``widths`` are the standard deviations of the errors, positive.
     """
 
     labeled: TwoSided
@@ -153,20 +137,9 @@ class Annealed(ScoreLoss):
     """Unlabeled samples have both labels, with the probabilities that the temperature allows.
 
     The probabilities have a given mean, which is the balance; the level that brings it about moves with the
-    scores. As they minimize the loss, its slope is that with the probabilities held fixed.
-
-    Parameters
-    ----------
-    labeled : TwoSided
-        Loss of the labeled samples.
-    rows : ndarray of shape (n_unlabeled,)
-        The unlabeled samples.
-    cost : float
-        Their cost ``C*``.
-    share : float
-        Mean probability of the positive label.
-    temperature : float
-        Weight ``T`` of the entropy.
+    scores. As they minimize the loss, its slope is that with the probabilities held fixed. ``rows`` are the
+    unlabeled samples, ``cost`` is their ``C*``, ``share`` the mean probability of the positive label, and
+    ``temperature`` the weight ``T`` of the entropy.
     """
 
     labeled: TwoSided

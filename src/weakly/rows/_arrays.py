@@ -172,17 +172,7 @@ _NUMPY = NumPyNamespace()
 
 
 def namespace(array: Any) -> Any:
-    """The functions for an array, by the library that it belongs to.
-
-    Parameters
-    ----------
-    array : {ndarray, sparse matrix, tensor}
-        The array.
-
-    Returns
-    -------
-    NumPyNamespace or TensorNamespace
-        Functions of the library, and the methods of these classes.
+    """The functions for an array, dense or sparse, by the library that it belongs to.
 
     Examples
     --------
@@ -242,20 +232,8 @@ def read_samples(X: Any) -> Any:
 def squarable(X: Any) -> Any:
     """Samples whose squares and products neither overflow nor vanish.
 
-    Parameters
-    ----------
-    X : {ndarray, csr matrix} of shape (n_samples, n_features)
-        Samples, float32 or float64.
-
-    Returns
-    -------
-    {ndarray, csr matrix}
-        The same samples; in float64 where float32 does not hold sums of their squares.
-
-    Raises
-    ------
-    ValueError
-        Where float64 does not either.
+    They are in float64 where float32 does not hold sums of their squares; a ValueError where float64 does not
+    either.
 
     Examples
     --------
@@ -303,21 +281,11 @@ def is_positive(value: Any) -> bool:
 
 
 def occupied_columns(X: Any) -> np.ndarray | None:
-    """Find the features that any sample has, so that weights of all others need no memory.
+    """Find the features that any sample has, sorted, so that weights of all others need no memory.
 
     Hashed text has a million features, of which a thousand samples may use ten thousand. A linear function of
-    such samples, or a direction of their variance, is 0 on every other feature.
-
-    Parameters
-    ----------
-    X : {ndarray, csr matrix} of shape (n_samples, n_features)
-        Samples.
-
-    Returns
-    -------
-    ndarray of int or None
-        Sorted features with an entry in some sample, at least one; ``None`` is all features, of dense samples
-        and where more than half have entries.
+    such samples, or a direction of their variance, is 0 on every other feature. ``None`` is all features, of
+    dense samples and where more than half have entries; else there is one at least.
 
     Examples
     --------
@@ -340,15 +308,10 @@ def pick_columns(X: Any, columns: np.ndarray | None) -> Any:
 
 
 def memory_limit() -> int:
-    """Return the most bytes that dense matrices of one fit may take.
+    """Return the most bytes that dense matrices of one fit may take, 2 GB unless set.
 
     The limit is a setting, not a reading of the machine, so that the same data give the same model
     everywhere. The environment variable ``WEAKLY_MEMORY_LIMIT`` sets it ("8GB", "500MB", plain bytes).
-
-    Returns
-    -------
-    int
-        Bytes; 2 GB unless set.
 
     Examples
     --------

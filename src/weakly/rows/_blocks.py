@@ -67,13 +67,6 @@ class BlocksOf:
 class ArrayBlocks(BlocksOf):
     """Blocks of rows in memory, or of a memory-mapped file.
 
-    Parameters
-    ----------
-    X : {ndarray, memmap, csr matrix} of shape (n_rows, n_features)
-        Rows.
-    block_rows : int, default=4096
-        Rows of a block.
-
     Examples
     --------
     >>> import numpy as np
@@ -171,19 +164,9 @@ def _sparse_keys(
 
 
 def row_keys(X: Any, seed: int = 0) -> np.ndarray:
-    """Hash rows by their contents.
+    """Hash rows by their contents; another seed gives other numbers.
 
-    Parameters
-    ----------
-    X : {ndarray, csr matrix} of shape (n_rows, n_features)
-        Rows, float32 or float64.
-    seed : int, default=0
-        Another seed gives other numbers.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n_rows,)
-        Equal for equal rows, dense or sparse, and all but surely different for others.
+    They are equal for equal rows, dense or sparse, and all but surely different for others.
 
     Examples
     --------
@@ -208,13 +191,7 @@ def row_keys(X: Any, seed: int = 0) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RowKeys:
-    """Hash the samples of a block by their contents.
-
-    Parameters
-    ----------
-    seed : int
-        Another seed gives other numbers.
-    """
+    """Hash the samples of a block by their contents; another seed gives other numbers."""
 
     seed: int
 
@@ -226,17 +203,7 @@ class RowKeys:
 
 @dataclass(frozen=True, eq=False)
 class FirstKeys:
-    """The smallest keys of samples, and the numbers of these samples; sums keep the smallest of both.
-
-    Parameters
-    ----------
-    keys : ndarray of uint64
-        Keys.
-    rows : ndarray of int
-        Numbers of the samples.
-    most : int
-        How many are kept.
-    """
+    """The ``most`` smallest keys of samples, and the numbers of these; sums keep the smallest of both."""
 
     keys: np.ndarray
     rows: np.ndarray
@@ -256,19 +223,7 @@ class FirstKeys:
 def first_keys(blocks: RowBlocks, n_rows: int, seed: int) -> FirstKeys:
     """So many samples, or all, that come first in the order of the keys: the same from blocks of any kind.
 
-    Parameters
-    ----------
-    blocks : RowBlocks
-        Samples.
-    n_rows : int
-        How many are asked for.
-    seed : int
-        Another seed gives another order.
-
-    Returns
-    -------
-    FirstKeys
-        Keys and numbers of the samples, by rising key.
+    Keys rise; another seed gives another order.
 
     Examples
     --------

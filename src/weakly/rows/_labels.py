@@ -103,23 +103,10 @@ def _spread(known: np.ndarray, missing: np.ndarray) -> np.ndarray:
 def find_unlabeled(
     y: Any, *, unlabeled: Any = "auto", continuous: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Split targets into plain values and the mask of unlabeled samples.
+    """Split targets into plain values and the mask of unlabeled samples, where the values mean nothing.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Targets, some of them unlabeled.
-    unlabeled : "auto", None or a label, default="auto"
-        The marker; the module's documentation has the table.
-    continuous : bool, default=False
-        Whether targets are numbers, among which -1.0 is one like any other, and not classes.
-
-    Returns
-    -------
-    values : ndarray of shape (n_samples,)
-        The targets; entries of unlabeled samples mean nothing.
-    mask : ndarray of bool, shape (n_samples,)
-        True for unlabeled samples.
+    The module's documentation has the table of markers. Of ``continuous`` targets, which are numbers and not
+    classes, -1.0 is one like any other.
 
     Examples
     --------
@@ -273,16 +260,7 @@ class LabelView(_LabelCounts):
 class LabelList(_LabelCounts):
     """The same without an entry for every row, where the rows are too many for that.
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Sorted labels that occur.
-    labeled : ndarray of shape (n_labeled,), intp
-        Indices of the labelled rows, ascending.
-    labeled_codes : ndarray of shape (n_labeled,), intp
-        Their indices into ``classes``.
-    n_rows : int
-        Number of rows.
+    ``labeled`` has the labelled rows, ascending, and ``labeled_codes`` their indices into ``classes``.
 
     Examples
     --------

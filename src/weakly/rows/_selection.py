@@ -10,20 +10,10 @@ from weakly.rows._labels import find_unlabeled, read_column
 
 
 def mask_labels(y: Any, keep: Any) -> np.ndarray:
-    """Hide all labels but some, with the marker that suits the type of ``y``.
+    """Hide all labels but those of the rows to keep, with the marker that suits the type of ``y``.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        Labels, all known.
-    keep : array-like of int or bool
-        Rows that stay labelled.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        A copy of ``y``: integers with -1, floats with ``NaN``, anything else as objects with ``None``
-        where the label is hidden.
+    In a copy, integers are -1, floats ``NaN`` and anything else, as objects, ``None`` where the label is
+    hidden.
 
     Examples
     --------
@@ -56,29 +46,9 @@ def mask_labels(y: Any, keep: Any) -> np.ndarray:
 def take_labeled(
     X: Any, y: Any, sample_weight: Any = None, *, unlabeled: Any = "auto", continuous: bool = False
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """Select the labeled samples, to score them.
+    """Select the labeled samples, with their targets and weights, to score them.
 
-    Parameters
-    ----------
-    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        Samples.
-    y : array-like of shape (n_samples,)
-        Targets, some of them unlabeled.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights.
-    unlabeled : "auto", None or a label, default="auto"
-        The marker.
-    continuous : bool, default=False
-        Whether targets are numbers and not classes.
-
-    Returns
-    -------
-    X : {array-like, sparse matrix, data frame} of shape (n_labeled, n_features)
-        The labeled samples.
-    y : ndarray of shape (n_labeled,)
-        Their targets.
-    sample_weight : ndarray of shape (n_labeled,) or None
-        Their weights.
+    Markers are as in :func:`weakly.rows._labels.find_unlabeled`.
 
     Examples
     --------

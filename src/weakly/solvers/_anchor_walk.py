@@ -22,18 +22,9 @@ import scipy.sparse as sp
 class AnchorWalk:
     """How walks from anchors end, and so those from any row.
 
-    Parameters
-    ----------
-    ends : ndarray of shape (n_anchors, n_classes + 1)
-        Probabilities of the classes, and of none, for a walk at an anchor.
-    alpha_labeled, alpha_unlabeled : float
-        Probability that a walk goes on from a row.
-    totals : ndarray of shape (n_classes + 1,)
-        Sums of the probabilities over all rows.
-
-    See Also
-    --------
-    solve_anchor_walk : Find it.
+    ``ends`` are the probabilities of the classes, and of none in the last column, for a walk at each anchor.
+    With the probabilities ``alpha`` a walk goes on from a row. ``totals`` are the sums of the probabilities
+    over all rows.
 
     Examples
     --------
@@ -69,33 +60,11 @@ def solve_anchor_walk(
     alpha_labeled: float = 0.0,
     alpha_unlabeled: float = 0.999,
 ) -> AnchorWalk:
-    """Find how walks on an anchor graph end.
+    """Find how walks on an anchor graph end; nothing is iterated.
 
-    Parameters
-    ----------
-    masses : ndarray of shape (n_anchors,)
-        ``Z'1`` over all rows.
-    gram : ndarray of shape (n_anchors, n_anchors)
-        ``Z'Z`` over all rows.
-    weights : csr_array of shape (n_labeled, n_anchors)
-        Weights of the labelled rows.
-    codes : ndarray of shape (n_labeled,)
-        Their classes.
-    n_classes : int
-        Number of classes.
-    alpha_labeled : float, default=0.0
-        Probability that a walk goes on from a labelled row, below 1.
-    alpha_unlabeled : float, default=0.999
-        Probability that it goes on from any other row, below 1.
-
-    Returns
-    -------
-    AnchorWalk
-        The ends; nothing is iterated.
-
-    See Also
-    --------
-    solve_label_walk : On any graph, with all rows in hand.
+    ``masses`` are ``Z'1`` and ``gram`` is ``Z'Z`` over all rows, ``weights`` those of the labelled rows
+    alone. With the probabilities ``alpha``, below 1, a walk goes on from a labelled row and from any other.
+    :func:`weakly.solvers.solve_label_walk` is for any graph, with all rows in hand.
 
     Examples
     --------

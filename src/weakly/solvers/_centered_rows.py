@@ -48,15 +48,7 @@ def less_means(X: Any, means: np.ndarray) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class CenteredRows:
-    """Functions ``f = (X - 1 m') theta`` of sparse rows; their products cost one pass over the entries.
-
-    Parameters
-    ----------
-    X : csr_array of shape (n_rows, n_params)
-        The rows.
-    mean : ndarray of shape (n_params,)
-        What is taken from all of them.
-    """
+    """Functions ``f = (X - 1 m') theta`` of sparse rows; their products cost one pass over the entries."""
 
     has_gram: ClassVar[Literal[False]] = False
     X: Any

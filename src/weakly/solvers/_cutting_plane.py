@@ -21,16 +21,9 @@ _N_RANDOM, _POWER_STEPS = 5, 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelingMixture(Labeling):
-    """Labelings that a cutting plane method mixes.
+    """Labelings that a cutting plane method mixes, with weights that sum to 1.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_labels, size)
-        Label vectors.
-    dual : None
-        The dual point is ``x`` of the result.
-    weights : ndarray of shape (n_labels,)
-        Weights of the label vectors, which sum to 1.
+    The dual point is ``x`` of the result.
     """
 
     weights: np.ndarray

@@ -35,23 +35,9 @@ def solve_interior(
 ) -> QuadraticSolution:
     """Minimise ``x'Qx / 2 + q'x`` over ``Ax = b``, ``x >= 0`` by Mehrotra's predictor and corrector.
 
-    Parameters
-    ----------
-    Q : ndarray of shape (n, n)
-        Symmetric, positive semidefinite, singular or not. Data near 1 in size suit the stopping rule.
-    q : ndarray of shape (n,)
-        Linear term.
-    A : ndarray of shape (m, n)
-        Equalities, linearly independent.
-    b : ndarray of shape (m,)
-        Right hand side.
-    tol : float, default=1e-9
-        Gap at which steps end. They also end where rounding allows no better: the gap says so.
-
-    Returns
-    -------
-    QuadraticSolution
-        The best point of all steps.
+    ``Q`` is symmetric and positive semidefinite, singular or not, and the equalities are linearly
+    independent. Data near 1 in size suit the stopping rule: steps end at a gap of ``tol``, or where rounding
+    allows no better, as the gap says. The best point of all steps is returned.
     """
     x, y, s = _start(Q, q, A, b)
     best = QuadraticSolution(x, y, np.inf)

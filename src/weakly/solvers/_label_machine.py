@@ -39,20 +39,6 @@ class LabelMachine(Protocol):
 def supervised_scores(machine: LabelMachine, rows: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """Solve for the known signs of some rows alone, and score all rows.
 
-    Parameters
-    ----------
-    machine : LabelMachine
-        For sign vectors of all rows.
-    rows : ndarray of shape (n_known,)
-        Rows with known signs.
-    signs : ndarray of shape (n_known,)
-        The signs, +1 or -1.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        The scores.
-
     Examples
     --------
     >>> import numpy as np

@@ -26,16 +26,8 @@ class LabelSet(Protocol):
 class SignSet:
     """Signs of all rows: given on some, and with a number of positive ones among the others.
 
-    Parameters
-    ----------
-    known : ndarray of shape (n_known,)
-        Rows whose sign is given; none for clustering.
-    signs : ndarray of shape (n_known,)
-        Their signs, +1 or -1.
-    n_rows : int
-        Number of rows.
-    least, most : int
-        Bounds of the number of positive signs among the other rows.
+    For clustering no sign is given. ``least`` and ``most`` bound the number of positive signs among the other
+    rows.
 
     Examples
     --------
@@ -86,16 +78,9 @@ class KeyInstances:
     """Which rows of each positive bag make it positive; all rows of negative bags are negative.
 
     A vector has an entry per row: 0 or ``1 / n_keys`` in a positive bag, so that a line of ``S`` is the mean
-    of its key instances, and -1 in a negative bag, whose rows have a line each.
-
-    Parameters
-    ----------
-    owner : ndarray of shape (n_rows,)
-        Number of the line that each row belongs to, from 0 and without gaps.
-    signs : ndarray of shape (n_lines,)
-        Sign of each line: +1 for a positive bag, -1 for a row of a negative one.
-    n_keys : int, default=1
-        Key instances of a positive bag; all of a bag that has fewer rows.
+    of its key instances, and -1 in a negative bag, whose rows have a line each. ``owner`` is the line that
+    each row belongs to, from 0 and without gaps, and ``signs`` has +1 for a positive bag, -1 for a row of a
+    negative one. All instances of a bag that has fewer than ``n_keys`` are keys.
 
     Examples
     --------

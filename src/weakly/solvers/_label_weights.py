@@ -16,28 +16,11 @@ _LEAST = 1e-12  # weight that a label vector can come back from
 
 
 class WeightedLabels(NamedTuple):
-    """A solution for weighted label vectors.
+    """A solution for weighted label vectors, whose weights are positive with sum 1.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_labels, size)
-        Label vectors.
-    weights : ndarray of shape (n_labels,)
-        Weights, positive with sum 1.
-    dual : ndarray of shape (n_dual,)
-        Dual point.
-    norms : ndarray of shape (n_labels,)
-        Squared norm of the function that the dual point makes with each label vector.
-    objective : float
-        Dual objective.
-    gap : float
-        Bound of its excess over that of the best weights.
-    is_solved : bool, default=True
-        Whether the dual point solves its problem, and the gap is within the tolerance, or small at least.
-
-    See Also
-    --------
-    weigh_labels : Finds it.
+    ``norms`` are the squared norms of the functions that the dual point makes with each of them. ``gap``
+    bounds the excess of the dual objective over that of the best weights. ``is_solved`` says whether the dual
+    point solves its problem, and the gap is within the tolerance, or small at least.
 
     Examples
     --------

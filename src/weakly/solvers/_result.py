@@ -67,27 +67,16 @@ class SolverResult:
 
 @dataclass(frozen=True, slots=True)
 class DualPoint:
-    """Detail of methods whose next call can start from where this one ended.
-
-    Parameters
-    ----------
-    dual : ndarray
-        The dual point.
-    """
+    """Detail of methods whose next call can start from where this one ended."""
 
     dual: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
 class Labeling:
-    """Detail of methods that find labels together with a function.
+    """Detail of methods that find labels together with a function, and may know its dual point.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_labels, n_samples)
-        Label vectors, codes of clusters or signs; most methods find one.
-    dual : ndarray or None, default=None
-        The dual point of the function for these labels, where the solver knows it.
+    Label vectors, a line each, are codes of clusters or signs; most methods find one.
     """
 
     labels: np.ndarray
@@ -96,12 +85,6 @@ class Labeling:
 
 @dataclass(frozen=True, slots=True)
 class HeldOutScores:
-    """Detail of solvers that know what the model without a sample says of it.
-
-    Parameters
-    ----------
-    held_out : ndarray of shape (n_labeled, n_columns)
-        Score of each labeled sample by the model without that sample.
-    """
+    """Detail of solvers that know the score of each labeled sample by the model without that sample."""
 
     held_out: np.ndarray

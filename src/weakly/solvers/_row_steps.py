@@ -32,25 +32,12 @@ _DEPENDENT = 1e-10  # share of its square that a column has on its own, below wh
 
 @dataclass(frozen=True, eq=False)
 class RowFit:
-    """A function with an offset, and what it costs.
+    """A function with an offset, its values on the samples, and what it costs.
 
-    Parameters
-    ----------
-    theta : ndarray of shape (n_params,)
-        Parameters of the function.
-    offset : float
-        Added to its values.
-    values : ndarray of shape (n_rows,) or aligned values
-        Values of the function on the samples.
-    objective : float
-        Half the squared norm and the loss.
-    criterion : float
-        Norm of the gradient, relative to the larger of its two parts: the function, and the pull of the
-        samples.
-    n_iter : int
-        Newton steps.
-    converged : bool
-        Whether the criterion met the tolerance, or a further step promised nothing but rounding.
+    The offset is not part of the values. The objective is half the squared norm and the loss; the criterion
+    is the norm of the gradient, relative to the larger of its two parts: the function, and the pull of the
+    samples. The fit has converged where that met the tolerance, or a further step promised nothing but
+    rounding.
     """
 
     theta: np.ndarray

@@ -118,26 +118,6 @@ def ascend_columns(
 ) -> SolverResult:
     """Do the work of :func:`prox_total_variation`, with all arrays where the edges are.
 
-    Parameters
-    ----------
-    edges : Edges
-        The graph.
-    values : {ndarray, tensor} of shape (n_rows, n_columns)
-        The columns ``v``.
-    weight : float
-        Weight of the total variation, positive.
-    dual : {ndarray, tensor} of shape (n_columns, n_edges) or None
-        Where to start; zero by default.
-    tol : float
-        Largest duality gap relative to the objective, in every column.
-    max_iter : int
-        Most iterations.
-
-    Returns
-    -------
-    SolverResult
-        As of :func:`prox_total_variation`.
-
     Examples
     --------
     >>> import numpy as np

@@ -32,16 +32,9 @@ from weakly.spaces._corrected import CorrectedSpace
 
 @dataclass(frozen=True, eq=False)
 class KernelMap:
-    """Rows to their kernel with anchors, combined by ``whitening`` where given.
+    """Rows to their kernel with anchors, which are training rows or landmarks.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    anchors : {ndarray, csr matrix, tensor} of shape (n_anchors, n_features)
-        Training rows or landmarks.
-    whitening : {ndarray, tensor} of shape (n_anchors, n_params) or None, default=None
-        Combination of the kernel's columns.
+    ``whitening``, where given, combines the columns of the kernel.
     """
 
     kernel: Kernel
@@ -60,13 +53,7 @@ class KernelMap:
 
 @dataclass(frozen=True, eq=False)
 class HostMap:
-    """A map of rows that knows only NumPy, for rows on a device.
-
-    Parameters
-    ----------
-    feature_map : callable
-        The map.
-    """
+    """A map of rows that knows only NumPy, for rows on a device."""
 
     feature_map: Callable[[Any], Any]
 

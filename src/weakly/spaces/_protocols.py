@@ -33,12 +33,8 @@ class NormalEquations:
 class Factor:
     """A factorisation of ``T = a I + g A*LA``, in float64 whatever the space: ``T`` is badly conditioned.
 
-    Parameters
-    ----------
-    solve : callable
-        ``T^-1`` on parameters.
-    root_solve : callable or None
-        ``C^-1`` on parameters, with ``T = C C'``; ``None`` where ``T`` is not symmetric.
+    On parameters ``solve`` is ``T^-1``, and ``root_solve`` is ``C^-1`` with ``T = C C'``; ``None`` where
+    ``T`` is not symmetric.
     """
 
     solve: Callable[[np.ndarray], np.ndarray]
