@@ -11,7 +11,6 @@ from weakly.cluster._joint_margin import solve_joint_margin
 from weakly.cluster._margin_sdp import solve_margin_sdp
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._mixture import LabelMixture
-from weakly.kernels import resolve_kernel
 from weakly.rows._arrays import dense_bytes, require_fit
 from weakly.solvers import weigh_labels
 from weakly.solvers._cutting_plane import mixed_coefficients, nearest_label
@@ -344,7 +343,7 @@ class GeneralizedMaxMarginClustering(BoundedClustering):
     def _space(self, X):
         n_bytes = dense_bytes(X.shape[0], X.shape[0], copies=_N_GRAMS)
         require_fit(n_bytes, f"a semi-definite program on {X.shape[0]} rows", _SMALLER)
-        self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        self.kernel_ = self._resolve_kernel(X)
         return exact_space(X, self.kernel_, _SMALLER)
 
     def _unfinished(self, results):

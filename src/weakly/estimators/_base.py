@@ -34,7 +34,7 @@ from weakly.rows._arrays import (
     squarable,
     to_host,
 )
-from weakly.spaces import FeatureSpace, build_space
+from weakly.spaces import FeatureSpace, block_anchor_graph, build_space
 
 _EVERY = 10  # iterations between two lines of progress
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
@@ -172,9 +172,12 @@ class KernelEstimator(RowEstimator):
     _n_grams = 2  # matrices of the size of the Gram matrix that a fit holds at a time
     _is_linear_always = True  # whether dense rows with more columns than rows are to stay rows
 
+    def _resolve_kernel(self, X):
+        return resolve_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+
     def _space(self, X):
         """Rows as they are for a linear kernel, the Gram matrix while it fits, else an approximation."""
-        self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        self.kernel_ = self._resolve_kernel(X)
         approximation = self.approximation
         too_large = not fits(dense_bytes(X.shape[0], X.shape[0], copies=self._n_grams))
         stays = self._is_linear_always or sp.issparse(X) or X.shape[1] <= X.shape[0] or too_large
@@ -272,14 +275,14 @@ class GraphEstimator(DeviceMixin, KernelEstimator):
     def _build_anchors(self, X):
         if self.kernel == "precomputed":
             raise ValueError("graph='anchor' looks for anchors among rows: pass rows, not a Gram matrix.")
-        return anchor_graph(
-            X,
-            n_anchors=self.n_components,
-            n_neighbors=self.n_neighbors,
-            weights=self.graph_weights,
-            random_state=self.random_state,
-            device=self._device,
-        )
+        return anchor_graph(X, device=self._device, **self._anchor_settings())
+
+    def _build_block_anchors(self, blocks):
+        return block_anchor_graph(blocks, **self._anchor_settings())
+
+    def _anchor_settings(self):
+        settings = {"n_neighbors": self.n_neighbors, "weights": self.graph_weights}
+        return {"n_anchors": self.n_components, "random_state": self.random_state, **settings}
 
     def _warn_of_unreached(self, labeled):
         """Say once how many rows no label reaches along the graph."""

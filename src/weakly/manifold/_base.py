@@ -25,12 +25,11 @@ from weakly.estimators._calibration import (
 )
 from weakly.estimators._docstrings import fill_doc
 from weakly.graphs import AnchorGraph, AnchorMap
-from weakly.kernels import resolve_kernel
 from weakly.manifold._simplex_admm import solve_simplex
 from weakly.rows._arrays import dense_bytes, fits, require_fit, to_host
 from weakly.rows._labels import encode_labels
 from weakly.solvers import solve_conjugate, solve_restricted
-from weakly.spaces import FeatureSpace, anchor_space, block_anchor_graph, build_space, deform
+from weakly.spaces import FeatureSpace, anchor_space, build_space, deform
 
 # Parameters whose change leaves the space as it is.
 _LABEL_PARAMS = {
@@ -78,7 +77,7 @@ class LaplacianModel(GraphEstimator):
             self.kernel_, self.graph_, self._density, space = self._warm[1]
             return space
         X = X.copy() if self.warm_start else X  # what is kept must not change with the caller's rows
-        self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        self.kernel_ = self._resolve_kernel(X)
         with progress.stage("graph"):
             self.graph_ = self._build_graph(X)
         with progress.stage("space"):
@@ -111,13 +110,7 @@ class LaplacianModel(GraphEstimator):
         """The same for rows in blocks, of which sums and the labelled rows are gathered."""
         self.kernel_ = None
         with progress.stage("graph"):
-            self.graph_ = block_anchor_graph(
-                blocks,
-                n_anchors=self.n_components,
-                n_neighbors=self.n_neighbors,
-                weights=self.graph_weights,
-                random_state=self.random_state,
-            )
+            self.graph_ = self._build_block_anchors(blocks)
         with progress.stage("space"):
             penalties = {"ambient": self.ambient_penalty, "graph": self.graph_penalty}
             space = anchor_space(self.graph_, labeled, **penalties)

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from weakly._compat import Interval
 from weakly.estimators._base import KernelEstimator
-from weakly.kernels import resolve_kernel
 from weakly.multi_instance._base import BagClassifier
 from weakly.solvers._centered_rows import far_means, less_means
 from weakly.solvers._range import build_in_range, check_costs
@@ -52,8 +51,7 @@ class KernelBagClassifier(BagClassifier, KernelEstimator):
     _is_centered = True  # whether a shift of all instances changes the constant of the function alone
 
     def _space(self, rows):
-        settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        self.kernel_ = resolve_kernel(self.kernel, rows, **settings)
+        self.kernel_ = self._resolve_kernel(rows)
         is_linear = self.kernel == "linear" and self._is_centered
         self._origin = far_means(rows) if is_linear else np.zeros(rows.shape[1])
         return exact_space(self._near_zero(rows), self.kernel_, "use fewer instances")

@@ -13,7 +13,7 @@ from weakly.estimators._base import Progress
 from weakly.estimators._calibration import prior_of
 from weakly.graphs import AnchorMap
 from weakly.solvers._anchor_walk import AnchorWalk, solve_anchor_walk
-from weakly.spaces import ScoreFunction, block_anchor_graph
+from weakly.spaces import ScoreFunction
 from weakly.svm._bundle import solve_block_weston_watkins
 
 
@@ -94,13 +94,7 @@ class BlockWalkMixin:
         self._novel_label = self._name_novelty()
         progress = Progress(type(self).__name__, self.verbose)
         with progress.stage("graph"):
-            self.graph_ = block_anchor_graph(
-                blocks,
-                n_anchors=self.n_components,
-                n_neighbors=self.n_neighbors,
-                weights=self.graph_weights,
-                random_state=self.random_state,
-            )
+            self.graph_ = self._build_block_anchors(blocks)
         self._warn_of_unreached(labels.labeled)
         with progress.stage("probabilities"):
             walked = self._walk_anchors(self.graph_.weights(labels.labeled), labels)

@@ -11,7 +11,6 @@ from weakly.estimators._base import GraphEstimator, Progress, atomic_fit
 from weakly.estimators._calibration import CLASS_PRIOR_CONSTRAINTS, lazy_on_collections, prior_of
 from weakly.estimators._docstrings import fill_doc
 from weakly.graphs import AnchorGraph
-from weakly.kernels import resolve_kernel
 from weakly.rows._arrays import to_host
 from weakly.rows._device import follow
 from weakly.rows._labels import encode_labels
@@ -225,8 +224,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
     def _space(self, X):
         """Functions of the anchors' values, where rows are joined by anchors; else those of the kernel."""
         if self._is_anchored() and self.approximation == "auto":
-            settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-            self.kernel_ = resolve_kernel(self.kernel, X, **settings)
+            self.kernel_ = self._resolve_kernel(X)
             return FeatureSpace(self.graph_.weights, self.graph_.feature_map)
         return super()._space(X)
 

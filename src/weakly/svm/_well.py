@@ -14,7 +14,6 @@ from weakly.estimators._calibration import (
 )
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._mixture import LabelMixture
-from weakly.kernels import resolve_kernel
 from weakly.solvers._cutting_plane import cut_labels
 from weakly.solvers._label_machine import supervised_scores
 from weakly.solvers._label_sets import SignSet
@@ -286,6 +285,5 @@ class WellSVC(LabelingClassifier, LabelMixture):
         self.label_distributions_ = aligned.distributions(coef, self._offset, self.temperature_)
         self.predicted_shares_ = aligned.frequencies(coef, self._offset)
         space = FeatureSpace(aligned.blocks.take(np.zeros(1, dtype=np.intp)))
-        settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        self.kernel_ = resolve_kernel("linear", space.features, **settings)
+        self.kernel_ = self._resolve_kernel(space.features)
         self._function = space.function(coef.astype(space.dtype))
