@@ -15,11 +15,10 @@ from sklearn.utils.extmath import randomized_svd, row_norms
 
 from weakly._compat import openmp_after_fork
 from weakly.graphs._anchor_kernels import add_gram, least_columns, reconstruct, squared_lengths
-from weakly.graphs._neighbors import nearest_centres
+from weakly.graphs._neighbors import check_bandwidth, nearest_centres
 from weakly.rows._arrays import (
     dense_bytes,
     is_count,
-    is_positive,
     occupied_columns,
     pick_columns,
     require_fit,
@@ -246,8 +245,7 @@ def _check(weights: str, selection: str, bandwidth: float | None) -> None:
         raise ValueError(f"weights of anchors are {weights!r}: use one of {', '.join(ANCHOR_WEIGHTS)}.")
     if selection not in SELECTIONS:
         raise ValueError(f"selection is {selection!r}: use 'k-means' or 'random'.")
-    if bandwidth is not None and not is_positive(bandwidth):
-        raise ValueError(f"bandwidth is {bandwidth!r}: it must be a positive number.")
+    check_bandwidth(bandwidth)
 
 
 def _resolve(n_directions: int | str | None, n_features: int) -> int | None:

@@ -212,6 +212,11 @@ def edge_distances(X: Any, sources: np.ndarray, targets: np.ndarray, is_kernel: 
     return lengths
 
 
+def check_bandwidth(bandwidth: float | None) -> None:
+    if bandwidth is not None and not is_positive(bandwidth):
+        raise ValueError(f"bandwidth is {bandwidth!r}: it must be a positive number.")
+
+
 def edge_weights(
     weights: str,
     distances: np.ndarray,
@@ -227,8 +232,7 @@ def edge_weights(
         cosines = 1 - distances**2 / 2  # rows have length 1
         return np.where(cosines > 1e-12, cosines, 0)
     if weights == "rbf":
-        if bandwidth is not None and not is_positive(bandwidth):
-            raise ValueError(f"bandwidth is {bandwidth!r}: it must be a positive number.")
+        check_bandwidth(bandwidth)
         positive = distances[distances > 0]
         width = bandwidth or (np.median(positive) if len(positive) else 1.0)
         with np.errstate(over="ignore"):  # infinitely many widths apart is far

@@ -20,8 +20,17 @@ def _can(method):
     return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), method))
 
 
+class _Around(ClassifierMixin, BaseEstimator):
+    """What takes sparse samples where the estimator inside does."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        return tags
+
+
 @fill_doc
-class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class PartiallyLabeled(MetaEstimatorMixin, _Around):
     """Fit a meta-estimator of scikit-learn on partially labeled data.
 
     Voting, stacking, bagging, one-vs-rest, calibration and the like know nothing of unlabeled samples: they
@@ -67,11 +76,6 @@ class PartiallyLabeled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def __init__(self, estimator, *, unlabeled="auto"):
         self.estimator = estimator
         self.unlabeled = unlabeled
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
-        return tags
 
     def fit(self, X, y):
         """Fit the meta-estimator on the labeled samples, its members on the unlabeled ones as well.
@@ -166,17 +170,12 @@ class _Pool:
         return self
 
 
-class _Member(ClassifierMixin, BaseEstimator):
+class _Member(_Around):
     """A semi-supervised classifier as a supervised one: it brings the unlabeled samples along."""
 
     def __init__(self, estimator, pool):
         self.estimator = estimator
         self.pool = pool
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
-        return tags
 
     def fit(self, X, y):
         return self._fit(X, y)

@@ -43,9 +43,7 @@ class Bags:
     """
 
     def __init__(self, rows: Any, offsets: Any, ids: Any = None) -> None:
-        rows = rows if hasattr(rows, "shape") else np.asarray(rows)
-        if len(rows.shape) != 2:
-            raise ValueError(f"rows have shape {rows.shape}: give a matrix of instances by features.")
+        rows = _matrix_of(rows)
         offsets = np.asarray(offsets)
         is_cut = offsets.ndim == 1 and len(offsets) > 0 and offsets.dtype.kind in "iu"
         if not is_cut or offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] != rows.shape[0]:
@@ -107,9 +105,7 @@ class Bags:
         Bags
             The bags, in the order of their ids.
         """
-        rows = rows if hasattr(rows, "shape") else np.asarray(rows)
-        if len(rows.shape) != 2:
-            raise ValueError(f"rows have shape {rows.shape}: give a matrix of instances by features.")
+        rows = _matrix_of(rows)
         if np.shape(ids) != (rows.shape[0],):
             raise ValueError(
                 f"There are {rows.shape[0]} rows and ids of shape {np.shape(ids)}: give one bag id per row."
@@ -268,6 +264,13 @@ class Bags:
         rows = np.full(len(self), -1)
         rows[filled] = order[self.offsets[:-1][filled]]
         return rows
+
+
+def _matrix_of(rows: Any) -> Any:
+    rows = rows if hasattr(rows, "shape") else np.asarray(rows)
+    if len(rows.shape) != 2:
+        raise ValueError(f"rows have shape {rows.shape}: give a matrix of instances by features.")
+    return rows
 
 
 def _as_matrix(bag: Any, number: int) -> Any:

@@ -50,6 +50,13 @@ class AnchorWalk:
         return F / F.sum(axis=1, keepdims=True)
 
 
+def require_ending(alpha_labeled: float, alpha_unlabeled: float) -> None:
+    """A walk ends: what it goes on with is a probability below 1."""
+    for name, value in (("alpha_labeled", alpha_labeled), ("alpha_unlabeled", alpha_unlabeled)):
+        if not 0 <= value < 1:
+            raise ValueError(f"{name} is {value}: it must be at least 0 and below 1.")
+
+
 def solve_anchor_walk(
     masses: np.ndarray,
     gram: np.ndarray,
@@ -77,9 +84,7 @@ def solve_anchor_walk(
     >>> walk(Z[[1]]).round(2).tolist()
     [[0.25, 0.25, 0.5]]
     """
-    for name, value in (("alpha_labeled", alpha_labeled), ("alpha_unlabeled", alpha_unlabeled)):
-        if not 0 <= value < 1:
-            raise ValueError(f"{name} is {value}: it must be at least 0 and below 1.")
+    require_ending(alpha_labeled, alpha_unlabeled)
     weights = weights.astype(np.float64)
     carried = (weights.T @ weights).toarray()
     reached = np.asarray(weights.sum(axis=0)).ravel()

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from weakly.graphs import AnchorGraph, Graph
-from weakly.solvers._anchor_walk import solve_anchor_walk
+from weakly.solvers._anchor_walk import require_ending, solve_anchor_walk
 from weakly.solvers._graph_system import conjugate_gradients
 from weakly.solvers._result import SolverResult
 
@@ -76,9 +76,7 @@ def solve_label_walk(
     >>> solve_label_walk(path, codes, 2, alpha_unlabeled=0.8).x.round(2).tolist()
     [[1.0, 0.0, 0.0], [0.4, 0.4, 0.2], [0.0, 1.0, 0.0]]
     """
-    for name, value in (("alpha_labeled", alpha_labeled), ("alpha_unlabeled", alpha_unlabeled)):
-        if not 0 <= value < 1:
-            raise ValueError(f"{name} is {value}: it must be at least 0 and below 1.")
+    require_ending(alpha_labeled, alpha_unlabeled)
     if method not in ("auto", "direct", "iterative"):
         raise ValueError(f"method is {method!r}: use 'auto', 'direct' or 'iterative'.")
     if isinstance(graph, AnchorGraph):
