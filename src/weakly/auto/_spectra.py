@@ -17,6 +17,7 @@ from weakly.auto._views import Views
 from weakly.graphs import Graph
 from weakly.rows._arrays import dense_bytes, dtype_of, memory_limit, namespace, to_host
 from weakly.rows._blocks import ArrayBlocks
+from weakly.spaces._build import inverse_root
 
 _DENSE_ROWS = 3000  # to which eigenvectors of a graph come from a dense matrix
 _ROWS_PER_CLUSTER = 5  # at least, on average
@@ -47,9 +48,7 @@ class DistanceKernel:
 def whitening_of(gram: np.ndarray) -> np.ndarray:
     """``G^-1/2`` of a Gram matrix, without the directions that are made of rounding."""
     gram = to_host(gram)
-    values, vectors = sla.eigh(gram.astype(np.float64), check_finite=False)
-    kept = values > values[-1] * len(values) * np.finfo(gram.dtype).eps
-    return vectors[:, kept] / np.sqrt(values[kept])
+    return inverse_root(*sla.eigh(gram.astype(np.float64), check_finite=False), gram.dtype)
 
 
 def graph_spectrum(graph: Graph, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:

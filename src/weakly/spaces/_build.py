@@ -232,11 +232,18 @@ def _nystroem_space(
     count = min(n_components, X.shape[0])
     landmarks = X[np.sort(check_random_state(random_state).permutation(X.shape[0])[:count])]
     values, vectors = np.linalg.eigh(kernel(landmarks))
-    # Directions made of rounding would be blown up by the inverse root: leave them out.
-    kept = values > values[-1] * len(values) * np.finfo(values.dtype).eps
-    whitening = vectors[:, kept] / np.sqrt(values[kept])
+    whitening = inverse_root(values, vectors, values.dtype)
     place = namespace_on(device).place  # only from here: the same directions are kept everywhere
-    return _mapped_space(X, KernelMap(kernel, place(landmarks), place(whitening)), int(kept.sum()), device)
+    return _mapped_space(X, KernelMap(kernel, place(landmarks), place(whitening)), whitening.shape[1], device)
+
+
+def inverse_root(values: np.ndarray, vectors: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """``U S^-1/2`` of the Gram matrix ``U S U'``, of a type in which it was computed, by rising eigenvalue.
+
+    Directions made of rounding would be blown up: they are left out.
+    """
+    kept = values > values[-1] * len(values) * np.finfo(dtype).eps
+    return vectors[:, kept] / np.sqrt(values[kept])
 
 
 def _fourier_space(X: Any, kernel: Kernel, n_components: int, random_state: Any, device: Any) -> FeatureSpace:
