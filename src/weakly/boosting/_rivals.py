@@ -36,17 +36,13 @@ class SERBoostClassifier(BoostingClassifier):
     %(prior_settings)s
     response : {"soft", "hard"}, default="soft"
         What a weak classifier adds: its probabilities, or 1 for its class.
-    %(weak_classifiers)s
-    %(unlabeled)s
-    %(verbose)s
-    %(random_state_of_trees)s
+    %(boosting)s
 
     Attributes
     ----------
     %(classes_)s
     %(prior_)s
-    %(transduction_)s
-    %(label_distributions_)s
+    %(transductive_)s
     %(temperature_)s
         It is 1.
     n_estimators_ : int
@@ -206,16 +202,12 @@ class AdaBoostMLClassifier(BoostingClassifier):
         Factor of each step.
     response : {"soft", "hard"}, default="soft"
         What a weak classifier adds: its probabilities, or 1 for its class.
-    %(weak_classifiers)s
-    %(unlabeled)s
-    %(verbose)s
-    %(random_state_of_trees)s
+    %(boosting)s
 
     Attributes
     ----------
     %(classes_)s
-    %(transduction_)s
-    %(label_distributions_)s
+    %(transductive_)s
     %(temperature_)s
         It is fitted to labeled samples held out of trees.
     n_estimators_ : int

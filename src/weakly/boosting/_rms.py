@@ -55,17 +55,13 @@ default="staged"
     response : {"soft", "hard", "steepest"}, default="soft"
         What a weak classifier adds: its probabilities, 1 for its class, or the mean of trees whose leaves
         each have the class of steepest descent.
-    %(weak_classifiers)s
-    %(unlabeled)s
-    %(verbose)s
-    %(random_state_of_trees)s
+    %(boosting)s
 
     Attributes
     ----------
     %(classes_)s
     %(prior_)s
-    %(transduction_)s
-    %(label_distributions_)s
+    %(transductive_)s
     %(temperature_)s
         It is fitted to labeled samples held out of trees in supervised boosting; with "staged" it is such
         that probabilities are on average as sure as those of the supervised stage, which is cautious; else it

@@ -257,9 +257,7 @@ class GeneralizedMaxMarginClustering(BoundedClustering):
         Cost of scores whose sum is not 0. "auto" makes scores that are all alike cost as much as those of an
         average function.
     %(kernel)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        %(gamma)s
-    %(polynomial)s
+    %(gamma_by_distance)s
     ridge : float, default=1e-6
         Added to the diagonal of the centered kernel, in units of its mean.
     max_iter : int, default=100

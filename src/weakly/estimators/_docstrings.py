@@ -72,7 +72,8 @@ classes_ : ndarray of shape (n_classes,)
     "transduction_": """\
 transduction_ : ndarray of shape (n_samples,)
     Predicted labels of all training samples.""",
-    "label_distributions_": """\
+    "transductive_": """\
+%(transduction_)s
 label_distributions_ : ndarray of shape (n_samples, n_classes)
     Class probabilities of all training samples.""",
     "lazy_transduction_": """\
@@ -146,11 +147,17 @@ kernel : {"rbf", "linear", "poly", "chi2", "cosine", "precomputed"} or callable,
 Parameter of "rbf", "poly" and "chi2". For ``exp(-d^2 / (2 sigma^2))``, "median" sets sigma to half the
 median distance between samples, "mean-distance" to the root of the mean squared distance; "scale" is
 ``1 / (n_features * X.var())``.""",
-    "kernel_by_median": """\
-%(kernel)s
+    "gamma_by_distance": """\
+gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
+    %(gamma)s
+%(polynomial)s""",
+    "gamma_by_median": """\
 gamma : float or {"median", "scale", "mean-distance"}, default="median"
     %(gamma)s
 %(polynomial)s""",
+    "kernel_by_median": """\
+%(kernel)s
+%(gamma_by_median)s""",
     "polynomial": """\
 degree : float, default=3
     Degree of "poly".

@@ -40,8 +40,7 @@ laplacian : {"symmetric", "unnormalized"}, default="symmetric"
 class_prior_ : ndarray of shape (n_classes,)
     Class proportions that scores are normalized by: those given, or those of the labels, each counted
     once whatever its weight.
-%(transduction_)s
-%(label_distributions_)s
+%(transductive_)s
 %(temperature_)s
 %(features_in_)s
 %(graph_)s
@@ -131,6 +130,12 @@ result_ : SolverResult
 n_iter_ : int
     Number of steps of the solver.""",
     # Support vector machines
+    "weighted_labels": """\
+%(y_or_collection)s
+sample_weight : array-like or Dask collection of shape (n_samples,), default=None
+    Factor of the cost of each labeled sample; 0 makes a sample unlabeled.
+
+%(fitted)s""",
     "C_unlabeled": """\
 C_unlabeled : float or "auto", default="auto"
     Cost of the loss of an unlabeled sample. "auto" is ``C sqrt(n_labeled / n_unlabeled) / 2``, at most
@@ -153,7 +158,7 @@ class_prior_ : ndarray of shape (n_classes,)
 C_unlabeled_ : float
     Cost of the loss of an unlabeled sample.""",
     # Boosting
-    "weak_classifiers": """\
+    "boosting": """\
 n_trees : int, default=10
     Trees of a weak classifier.
 max_depth : int or None, default=None
@@ -178,7 +183,11 @@ tol : float, default=0.0
     By how much lower, relative to the lowest.
 warm_start : bool, default=False
     Add rounds to those of the last fit, if samples, labels and all other parameters are the same; else
-    begin anew.""",
+    begin anew.
+%(unlabeled)s
+%(verbose)s
+random_state : int, RandomState instance or None, default=None
+    Seed of the samples, splits and clusters drawn.""",
     "partly_known": """\
 X : array-like of shape (n_samples, n_features)
     Samples; missing entries count as the mean of their feature.
@@ -197,9 +206,6 @@ n_neighbors : int, default=8
     Neighbors in all priors but "kmeans".
 smoothing : float or None, default=None
     Labels of all classes in equal parts that "kmeans" adds to each cluster; ``None`` is one of each.""",
-    "random_state_of_trees": """\
-random_state : int, RandomState instance or None, default=None
-    Seed of the samples, splits and clusters drawn.""",
     "prior_": """\
 prior_ : ndarray of shape (n_samples, n_classes) or None
     The prior; ``None`` without unlabeled samples, or with ``alpha=0``.""",
@@ -249,15 +255,15 @@ result_ : SolverResult or list of SolverResult
     Report of the solver, with the concepts of all starts, best first; one for each of more than two
     classes.
 n_iter_ : int
-    Largest number of steps from a start.
-%(temperature_)s
-%(features_in_)s""",
+    Largest number of steps from a start.""",
     "bag_classes_": """\
 classes_ : ndarray of shape (n_classes,)
     Class labels, sorted.
 positive_class_ : label or None
     The class of bags that have key instances; ``None`` if there are more than two classes, of which each
-    is set against the rest.""",
+    is set against the rest.
+%(temperature_)s
+%(features_in_)s""",
     # Clusters
     "n_clusters": """\
 n_clusters : int, default=2
@@ -278,9 +284,7 @@ n_init : int, default=20
     "cluster_kernel": """\
 %(kernel)s
     With "linear" there is no Gram matrix, and sparse samples stay sparse.
-gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-    %(gamma)s
-%(polynomial)s
+%(gamma_by_distance)s
 %(approximation)s""",
     "cluster_function_": """\
 threshold_ : float or ndarray of shape (n_clusters,)

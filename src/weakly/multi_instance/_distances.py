@@ -265,8 +265,6 @@ class CitationKNNClassifier(DistanceBagClassifier):
     Attributes
     ----------
     %(bag_classes_)s
-    %(temperature_)s
-    %(features_in_)s
 
     See Also
     --------

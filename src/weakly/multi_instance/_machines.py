@@ -49,9 +49,7 @@ class BagMarginSVC(_MarginSVC):
         Cost of the loss of a positive bag, as a multiple of ``C``.
     %(positive_class)s
     %(kernel_of_instances)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        %(gamma)s
-    %(polynomial)s
+    %(gamma_by_distance)s
     %(turns)s
     %(verbose)s
 
@@ -64,8 +62,6 @@ class BagMarginSVC(_MarginSVC):
         of positive bags and -1 in negative bags; one for each of more than two classes.
     n_iter_ : int
         Number of SVMs fitted.
-    %(temperature_)s
-    %(features_in_)s
 
     See Also
     --------
@@ -138,9 +134,7 @@ class InstanceMarginSVC(_MarginSVC):
         Cost of the loss of an instance of a positive bag, as a multiple of ``C``.
     %(positive_class)s
     %(kernel_of_instances)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        %(gamma)s
-    %(polynomial)s
+    %(gamma_by_median)s
     %(turns)s
     %(verbose)s
 
@@ -153,8 +147,6 @@ class InstanceMarginSVC(_MarginSVC):
         instances; one for each of more than two classes.
     n_iter_ : int
         Number of SVMs fitted.
-    %(temperature_)s
-    %(features_in_)s
 
     See Also
     --------
@@ -224,9 +216,7 @@ class MultiInstanceKernelSVC(KernelBagClassifier):
     %(positive_class)s
     %(kernel_of_instances)s
         "precomputed" needs ``normalization="mean"``.
-    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        %(gamma)s
-    %(polynomial)s
+    %(gamma_by_distance)s
     max_iter : int, default=1000000
         Maximum number of steps of the solver.
     tol : float, default=1e-3
@@ -241,8 +231,6 @@ class MultiInstanceKernelSVC(KernelBagClassifier):
         Report of the solver, with coefficients of bags; one for each of more than two classes.
     n_iter_ : int
         Number of steps of the solver.
-    %(temperature_)s
-    %(features_in_)s
 
     See Also
     --------

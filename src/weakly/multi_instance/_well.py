@@ -47,9 +47,7 @@ class WellMultiInstanceSVC(KernelBagClassifier, LabelMixture):
         Weight of a regularized intercept: its square, divided by this and by the mean squared norm of the
         images, adds to ``||f||^2``. 0 is none.
     %(kernel_of_instances)s
-    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        %(gamma)s
-    %(polynomial)s
+    %(gamma_by_distance)s
     early_stopping : bool, default=True
         Let a further choice of key instances join only as long as the accuracy on held-out bags grows. False
         goes on until none is better, as in [wellsvm]_; that fits training bags better, and new ones worse.
@@ -67,8 +65,6 @@ class WellMultiInstanceSVC(KernelBagClassifier, LabelMixture):
         instance, -1 in negative bags), and why it stopped; one for each of more than two classes.
     n_iter_ : int
         Number of choices tried.
-    %(temperature_)s
-    %(features_in_)s
 
     See Also
     --------

@@ -52,9 +52,7 @@ class ProbabilisticLabelSVC(BlockWalkMixin, PairwiseClassifier, GraphEstimator):
     %(kernel)s
         With "linear" passes over the entries of the samples do all the work, without a Gram matrix, unless
         samples are dense and fewer than features.
-    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        %(gamma)s
-    %(polynomial)s
+    %(gamma_by_distance)s
     %(approximation_or_anchors)s
     %(n_components_or_anchors)s
     %(device)s

@@ -61,9 +61,7 @@ class TransductiveSVC(TransductiveClassifier):
     %(class_prior_of_unlabeled)s
     %(kernel)s
         For "linear" on very many sparse samples use :class:`TransductiveLinearSVC`.
-    gamma : float or {"median", "scale", "mean-distance"}, default="median"
-        %(gamma)s
-    %(polynomial)s
+    %(gamma_by_median)s
     %(approximation)s
     max_nodes : int, default=100000
         Maximum number of nodes of "branch_and_bound", for each class.
@@ -81,8 +79,7 @@ class TransductiveSVC(TransductiveClassifier):
     ----------
     %(classes_)s
     %(class_prior_of_unlabeled_)s
-    %(transduction_)s
-    %(label_distributions_)s
+    %(transductive_)s
     %(temperature_)s
     %(features_in_)s
     %(C_unlabeled_)s
@@ -357,11 +354,7 @@ class TransductiveLinearSVC(TransductiveClassifier):
         X : {array-like, sparse matrix, Dask array or dataframe} of shape (n_samples, n_features)
             Samples. Those of a Dask collection are read a few times in every step: call ``X.persist()`` first
             if the cluster holds them.
-        %(y_or_collection)s
-        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
-            Factor of the cost of each labeled sample; 0 makes a sample unlabeled.
-
-        %(fitted)s
+        %(weighted_labels)s
         """
         return self._fit_rows(X, y, sample_weight)._widen()
 

@@ -62,9 +62,7 @@ class WellSVC(LabelingClassifier, LabelMixture):
         With "linear" there is no Gram matrix, and sparse samples stay sparse. For very many documents
         ``loss="hinge"`` with ``oracle="step"`` is the fastest, and ``refine=3`` brings it near to an SVM that
         knows all labels.
-    gamma : float or {"median", "scale", "mean-distance"}, default="mean-distance"
-        %(gamma)s
-    %(polynomial)s
+    %(gamma_by_distance)s
     %(approximation)s
     %(labelings)s
     refine : int, default=0
@@ -183,11 +181,7 @@ class WellSVC(LabelingClassifier, LabelMixture):
         %(X_or_collection)s
             A Dask collection needs ``kernel="linear"``, ``loss="squared_hinge"`` and ``oracle="ascent"``. It
             is read many times: call ``X.persist()`` first if the cluster holds it.
-        %(y_or_collection)s
-        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
-            Factor of the cost of each labeled sample; 0 makes a sample unlabeled.
-
-        %(fitted)s
+        %(weighted_labels)s
         """
         progress = Progress(type(self).__name__, self.verbose)
         labels, costs, space, dtype = self._prepare(X, y, sample_weight, progress)
