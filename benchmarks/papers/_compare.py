@@ -100,16 +100,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A table with the stored results in place.
+    """A table with the stored results in place: every entry, measured or not, by row and column.
 
-    Parameters
-    ----------
-    table : Table
-        The table.
-    entries : dict of (row, column) to Entry
-        Every entry, measured or not.
-    records : tuple of dict
-        The stored records that count.
+    ``records`` are the stored records that count.
     """
 
     table: Table

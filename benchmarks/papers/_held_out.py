@@ -48,10 +48,7 @@ def held_out_accuracy(settings: Mapping[str, Any], column: str, seed: int) -> fl
 def standardiser() -> Any:
     """Fill missing values by means and standardise columns.
 
-    Returns
-    -------
-    Pipeline
-        A column without any value in the training rows becomes 0.
+    A column without any value in the training rows becomes 0.
     """
     return make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
 
@@ -97,20 +94,7 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
         self.n_splits = n_splits
 
     def fit(self, X, y):
-        """Choose and fit; -1 in ``y`` is unlabelled.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Rows.
-        y : ndarray of shape (n_samples,)
-            Labels as integers, -1 where unknown.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
+        """Choose and fit; -1 in ``y`` is unlabelled."""
         labeled = y >= 0
         self.classes_, counts = np.unique(y[labeled], return_counts=True)
         mean_squared = 2 * X.var(axis=0).sum()  # of the distance between two rows
@@ -129,16 +113,5 @@ class TunedSVC(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """Predict the class of rows.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
+        """Predict the class of rows."""
         return self.machine_.predict(X)

@@ -91,23 +91,10 @@ def published_split_error(settings: Mapping[str, Any], column: str, seed: int) -
 def predict_hidden(
     estimator: Any, X: Any, y: np.ndarray, labeled: np.ndarray, hidden: np.ndarray, supervised: bool
 ) -> np.ndarray:
-    """Return the labels that an estimator gives to hidden rows.
+    """Return the labels that an estimator gives to hidden rows, once it is fitted.
 
-    Parameters
-    ----------
-    estimator : estimator
-        It is fitted.
-    X, y : array or sparse array, ndarray
-        All rows with the codes of their classes.
-    labeled, hidden : ndarray of int
-        Rows with labels, and rows to give labels to.
-    supervised : bool
-        Whether to fit on the labelled rows alone.
-
-    Returns
-    -------
-    ndarray of shape (n_hidden,)
-        By ``predict`` of a supervised estimator, else by ``transduction_``.
+    ``X`` and ``y`` are all rows with the codes of their classes. A ``supervised`` one is fitted to the
+    labelled rows alone, and predicts; else its ``transduction_`` counts.
     """
     if supervised:
         return estimator.fit(X[labeled], y[labeled]).predict(X[hidden])
@@ -119,17 +106,7 @@ def predict_hidden(
 def default_params(estimator: str, **changed: Any) -> dict[str, Any]:
     """Return all parameters that decide a result, so that a changed default counts as a changed setting.
 
-    Parameters
-    ----------
-    estimator : str
-        Dotted name.
-    **changed : object
-        Parameters that are not left at their defaults.
-
-    Returns
-    -------
-    dict
-        Parameter to value.
+    The estimator is a dotted name; ``changed`` are the parameters that are not left at their defaults.
     """
     params = _class_of(estimator)(**changed).get_params(deep=False)
     return {

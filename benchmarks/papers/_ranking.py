@@ -18,16 +18,10 @@ _FEWEST = 3  # rows that a Friedman test compares at least
 class Standing:
     """How a row does over the columns that all measured rows have.
 
-    Parameters
-    ----------
-    row : str
-        Which row.
-    mean, rank : float
-        Mean of its entries, and of their ranks within a column: 1 is the best, equal ones share.
-    wins, ties, losses : int
-        Columns in which it is better than the baseline, neither, and worse.
-    on_target : bool or None
-        Whether the mean meets its target; None where there is none, or a column is not measured.
+    ``mean`` is that of its entries, and ``rank`` that of their ranks within a column: 1 is the best, equal
+    ones share. ``wins``, ``ties`` and ``losses`` count the columns in which it is better than the baseline,
+    neither, and worse. ``on_target`` says whether the mean meets its target; None where there is none, or a
+    column is not measured.
     """
 
     row: str
@@ -41,17 +35,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """All measured rows of a table with a baseline.
+    """All measured rows of a table with a baseline, in its order.
 
-    Parameters
-    ----------
-    columns : tuple of str
-        Columns with a result in each of the rows; only these count.
-    standings : tuple of Standing
-        In the order of the table.
-    friedman : (float, float) or None
-        Statistic and p value of the Friedman test over these rows and columns; None with fewer than three
-        rows or two columns, or where all rows are equal.
+    Only columns with a result in each of the rows count. ``friedman`` are the statistic and the p value of
+    the Friedman test over these rows and columns; None with fewer than three rows or two columns, or where
+    all rows are equal.
     """
 
     columns: tuple[str, ...]
@@ -61,16 +49,10 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """A row against one that it should not do worse than, column by column.
+    """A row against one that it should not do worse than, in the columns where both have results.
 
-    Parameters
-    ----------
-    row, other : str
-        Both rows.
-    columns : tuple of str
-        Columns in which both have results.
-    won, lost : dict of str to float
-        Column to the difference of the means, above 0, where the row is significantly better or worse.
+    ``won`` and ``lost`` lead from columns to the difference of the means, above 0, where the row is
+    significantly better or worse.
     """
 
     row: str
@@ -83,15 +65,8 @@ class Duel:
 def rank_rows(comparison: Comparison) -> Ranking | None:
     """Rank the measured rows and hold them against the baseline.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        A table with its results.
-
-    Returns
-    -------
-    Ranking or None
-        None where the table has no baseline, or the baseline no result in a column that all rows have.
+    There is no ranking, None, where the table has no baseline, or the baseline no result in a column that all
+    rows have.
 
     Notes
     -----
@@ -152,19 +127,10 @@ def _by_seed(comparison: Comparison) -> dict[tuple[str, str], dict[int, float]]:
 
 
 def significant_gain(ours: Mapping[int, float], theirs: Mapping[int, float], lower_is_better: bool) -> int:
-    """Compare two rows in a column by a paired t-test at 95 %.
+    """Compare two rows in a column by a paired t-test at 95 %: 1 is better, -1 worse, 0 neither.
 
-    Parameters
-    ----------
-    ours, theirs : mapping of int to float
-        Number of each seed; seeds that only one has are left out.
-    lower_is_better : bool
-        Whether a smaller number wins.
-
-    Returns
-    -------
-    {1, 0, -1}
-        Better, neither, worse. One shared seed decides nothing.
+    Both have a number of each seed; seeds that only one has are left out, and one shared seed decides
+    nothing.
     """
     seeds = sorted(ours.keys() & theirs.keys())
     gains = np.array([theirs[seed] - ours[seed] for seed in seeds]) * (1 if lower_is_better else -1)

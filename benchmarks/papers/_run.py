@@ -33,16 +33,9 @@ Task = tuple[Table, Cell, Path]  # a cell, and where it is stored
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one cell.
+    """What became of one cell: "stored"; "skipped", as another run stored it first; or "failed".
 
-    Parameters
-    ----------
-    cell : Cell
-        Which one.
-    status : {"stored", "skipped", "failed"}
-        Skipped means that another run stored it first.
-    error : str, default=""
-        Traceback of a failed cell.
+    ``error`` is the traceback of a failed cell.
     """
 
     cell: Cell
@@ -54,16 +47,8 @@ class Outcome:
 class Summary:
     """What a run did.
 
-    Parameters
-    ----------
-    total : int
-        Cells asked for.
-    found : int
-        Cells stored before, or meanwhile by another run.
-    stored : int
-        Cells this run stored.
-    failures : tuple of Outcome
-        Cells whose evaluation raised.
+    Of the ``total`` of cells asked for, so many were ``found``, stored before or meanwhile by another run,
+    and so many were ``stored`` by this one. ``failures`` are the cells whose evaluation raised.
     """
 
     total: int

@@ -106,18 +106,7 @@ def _measures(y: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
 
 
 def matched_accuracy(y: np.ndarray, labels: np.ndarray) -> float:
-    """Return the share in per cent of rows whose cluster is their class, under the best matching.
-
-    Parameters
-    ----------
-    y, labels : ndarray of shape (n_rows,)
-        Classes and clusters.
-
-    Returns
-    -------
-    float
-        Between 0 and 100.
-    """
+    """Return the share in per cent of rows whose cluster is their class, under the best matching."""
     common = contingency_matrix(y, labels)
     rows, columns = linear_sum_assignment(common, maximize=True)
     return 100.0 * float(common[rows, columns].sum()) / len(y)
@@ -126,19 +115,7 @@ def matched_accuracy(y: np.ndarray, labels: np.ndarray) -> float:
 def news_clustering(settings: Mapping[str, Any], column: str, seed: int) -> dict[str, Any]:
     """Return what ``clustering_accuracy`` does, for two main groups of 20 newsgroups.
 
-    Parameters
-    ----------
-    settings : mapping
-        "estimator" and "params".
-    column : str
-        The groups, as "comp-rec".
-    seed : int
-        Seed of random starts.
-
-    Returns
-    -------
-    dict
-        The "value", the "adjusted_rand" index, and the share of rows in the "smaller_cluster".
+    Settings are "estimator" and "params" alone, the column names the groups, as "comp-rec".
     """
     X, y = two_groups(*column.split("-"))
     model = _class_of(settings["estimator"])(**settings["params"], random_state=seed)
@@ -148,19 +125,8 @@ def news_clustering(settings: Mapping[str, Any], column: str, seed: int) -> dict
 def many_clusters(settings: Mapping[str, Any], column: str, seed: int) -> dict[str, Any]:
     """Return the share in per cent of rows whose cluster is their class, with as many clusters as classes.
 
-    Parameters
-    ----------
-    settings : mapping
-        "estimator" and "params".
-    column : str
-        "digits", or the name of a data set.
-    seed : int
-        Seed of random starts.
-
-    Returns
-    -------
-    dict
-        The "value" and the "adjusted_rand" index.
+    Settings are "estimator" and "params" alone, the column is "digits" or the name of a data set; the "value"
+    comes with the "adjusted_rand" index.
     """
     if column == "digits":
         X, y = load_digits(return_X_y=True)
