@@ -1,18 +1,16 @@
-"""What estimators that mix labelings share: the space, the machine on it, and the function of the mixture."""
+"""What estimators that mix labelings share: the machine on a space, and the search for labelings."""
 
 from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from weakly._compat import Interval, StrOptions
 from weakly.estimators._base import KernelEstimator
 from weakly.rows._arrays import dense_bytes, require_fit
 from weakly.solvers import KernelMachine, LinearMachine, solve_cutting_plane
-from weakly.solvers._cutting_plane import mixed_coefficients
 
 
 class LabelMixture(KernelEstimator):
@@ -61,17 +59,6 @@ class LabelMixture(KernelEstimator):
         if unfinished and self.max_labels > 1:
             return f"stopped at {self.max_labels} labelings while better ones were found: raise max_labels."
         return ""
-
-    def _mix(self, space, machine, results):
-        """Publish the function of the mixtures, and return its scores on the training rows."""
-        coefficients = np.vstack([mixed_coefficients(machine, result.x, result.detail) for result in results])
-        theta, self._offset = machine.function(coefficients)
-        self._function = space.function(theta.astype(space.dtype))
-        return machine.scores(coefficients).T
-
-    def _decisions(self, X):
-        scores = self._score(X)
-        return scores + self._offset.astype(scores.dtype)
 
 
 def machine_of(space, label_set, costs, loss, **settings):

@@ -56,6 +56,10 @@ class LabelingClassifier(ScoredClassifier, KernelEstimator):
         self.C_unlabeled_ = self._unlabeled_cost(labels)
         self.classes_ = labels.classes
 
+    def _decisions(self, X):
+        scores = self._score(X)
+        return scores + self._offset.astype(scores.dtype)
+
     def _class_prior(self, labels):
         return prior_of(self.class_prior, labels)
 
@@ -150,10 +154,6 @@ class TransductiveClassifier(LabelingClassifier):
             f"ended with a relative gradient of {self.result_.criterion[-1]:.1e}: scale the columns, lower C "
             "or raise tol."
         )
-
-    def _decisions(self, X):
-        scores = self._score(X)
-        return scores + self._offset.astype(scores.dtype)
 
 
 def whole_counts(shares, n_rows):

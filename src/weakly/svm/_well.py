@@ -14,7 +14,7 @@ from weakly.estimators._calibration import (
 )
 from weakly.estimators._docstrings import fill_doc
 from weakly.estimators._mixture import LabelMixture
-from weakly.solvers._cutting_plane import cut_labels
+from weakly.solvers._cutting_plane import cut_labels, mixed_coefficients
 from weakly.solvers._label_machine import supervised_scores
 from weakly.solvers._label_sets import SignSet
 from weakly.solvers._range import labeled_costs
@@ -223,7 +223,10 @@ class WellSVC(LabelingClassifier, LabelMixture):
 
     def _publish(self, space, machine, results, dtype):
         self._report(results)
-        decisions = self._mix(space, machine, results).astype(dtype)
+        coefficients = np.vstack([mixed_coefficients(machine, result.x, result.detail) for result in results])
+        theta, self._offset = machine.function(coefficients)
+        self._function = space.function(theta.astype(space.dtype))
+        decisions = machine.scores(coefficients).T.astype(dtype)
         self.transduction_ = self._labels_of(decisions)
         self.label_distributions_ = probabilities(decisions, self.temperature_)
         codes = class_codes(decisions)
