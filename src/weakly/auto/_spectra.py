@@ -17,7 +17,7 @@ from weakly.auto._views import Views
 from weakly.graphs import Graph
 from weakly.rows._arrays import dense_bytes, dtype_of, memory_limit, namespace, to_host
 from weakly.rows._blocks import ArrayBlocks
-from weakly.spaces._build import inverse_root
+from weakly.spaces._filtered import inverse_root
 
 _DENSE_ROWS = 3000  # to which eigenvectors of a graph come from a dense matrix
 _ROWS_PER_CLUSTER = 5  # at least, on average

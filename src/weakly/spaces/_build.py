@@ -28,6 +28,7 @@ from weakly.rows._arrays import (
 from weakly.rows._device import free_bytes, to_device
 from weakly.spaces._base import BLOCK_ROWS, FeatureSpace, KernelSpace
 from weakly.spaces._corrected import CorrectedSpace
+from weakly.spaces._filtered import inverse_root
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,15 +236,6 @@ def _nystroem_space(
     whitening = inverse_root(values, vectors, values.dtype)
     place = namespace_on(device).place  # only from here: the same directions are kept everywhere
     return _mapped_space(X, KernelMap(kernel, place(landmarks), place(whitening)), whitening.shape[1], device)
-
-
-def inverse_root(values: np.ndarray, vectors: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """``U S^-1/2`` of the Gram matrix ``U S U'``, of a type in which it was computed, by rising eigenvalue.
-
-    Directions made of rounding would be blown up: they are left out.
-    """
-    kept = values > values[-1] * len(values) * np.finfo(dtype).eps
-    return vectors[:, kept] / np.sqrt(values[kept])
 
 
 def _fourier_space(X: Any, kernel: Kernel, n_components: int, random_state: Any, device: Any) -> FeatureSpace:

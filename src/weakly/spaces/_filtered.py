@@ -216,3 +216,12 @@ class FilteredSpace:
     def function(self, theta: np.ndarray) -> ScoreFunction:
         """The function with these weights, for new rows."""
         return self.coordinates.function(theta)
+
+
+def inverse_root(values: np.ndarray, vectors: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """``U S^-1/2`` of the Gram matrix ``U S U'``, eigenvalues rising: a rotation that whitens its columns.
+
+    Directions made of the rounding of its ``dtype`` would be blown up: they are left out.
+    """
+    kept = values > values[-1] * len(values) * np.finfo(dtype).eps
+    return vectors[:, kept] / np.sqrt(values[kept])
